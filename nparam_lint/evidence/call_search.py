@@ -128,11 +128,11 @@ class CallSearch:
             return False
         if any(pattern.search(content) for pattern in _EACH_LOOK_UP):
             return True
+        if b"](" in content and _IN_TABLE.search(content):
+            return True
         names = self.named_in(content)
         if not names:
             return False
-        if b"](" in content and _IN_TABLE.search(content):
-            return True
         modules = {name.encode() for name in self.discovery.modules(path)}
         if modules:
             content = CLASS_TEXT.sub(lambda m: b"" if m[1] in modules else m[0], content)

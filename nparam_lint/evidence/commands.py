@@ -9,6 +9,7 @@ from collections import Counter
 from functools import cache, cached_property
 from itertools import islice, product
 from operator import itemgetter
+from posixpath import normpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.evidence.options import is_no_number, values_taken, words_of
@@ -18,8 +19,10 @@ if TYPE_CHECKING:
     import ast
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
+_IN_LINE = r"(?:[^\n\\]|\\(?![ \t]*\n))*?"
 _COMMAND = re.compile(
-    r"\b(?:python3?|torchrun|launch|deepspeed|srun)\b[^\n]*?(?:(?<![\w./-])([\w./-]+\.py)\b|"
+    rf"\b(?:python3?|torchrun|launch|deepspeed|srun)\b(?:{_IN_LINE}\\[ \t]*\n){{0,4}}?{_IN_LINE}"
+    r"(?:(?<![\w./-])([\w./-]+\.py)\b|"
     r"[ \t]-m[ \t]+(?!torch\.|deepspeed\.|accelerate\.)(\w+(?:\.\w+)+))"
     r"((?:<[^<>\n]+>|[^\n\\;|&>`]|\\[ \t]*(?:#[^\n]*)?\n?)*)"
 )
@@ -142,7 +145,7 @@ class Commands:
                 # Those of texts, then of shell scripts that the README has the reader run; then
                 # the first of each other shell script before the second of any.
                 order = 0 if is_doc(path) else 1 if is_named else 1 + numbers[script]
-                for at in {script, join(parent(path), script)}:
+                for at in {script, normpath(join(parent(path), script))}:
                     commands.setdefault(at, []).append((order, command))
         return commands
 

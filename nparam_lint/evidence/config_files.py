@@ -34,6 +34,7 @@ Kind = Literal[
     "argbind",
     "named",
     "included",
+    "section",
 ]
 
 _KINDS: dict[str, Kind] = {

@@ -53,6 +53,7 @@ _TEMPLATES: dict[str, _Template] = {
     ),
     "type": _BY_KEYS,
     "component": _BY_KEYS,
+    "section": _Template(_LOAD_YAML, "{name}(**config)"),
     # As LightningCLI does it; what its `trainer` and `data` need is not needed here.
     "lightning": _Template(
         "import yaml\n"

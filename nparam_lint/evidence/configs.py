@@ -10,6 +10,7 @@ from nparam_lint.evidence.config_commands import ConfigCommands
 from nparam_lint.evidence.config_files import ConfigFiles
 from nparam_lint.evidence.config_recipes import ConfigRecipes
 from nparam_lint.evidence.config_scripts import ConfigScripts
+from nparam_lint.evidence.config_sections import ConfigSections
 from nparam_lint.evidence.layer_lists import layer_lists
 from nparam_lint.evidence.registry_configs import RegistryConfigs
 from nparam_lint.ground.notation import Target
@@ -39,6 +40,7 @@ class ConfigModels:
         commands = ConfigCommands(self.files)
         self._recipes = ConfigRecipes(self.files, commands)
         self._scripts = ConfigScripts(self.files, commands)
+        self._sections = ConfigSections(self.files)
         self._registry = RegistryConfigs(self.files)
 
     def __iter__(self) -> Iterator[ConfigModel]:
@@ -72,9 +74,14 @@ class ConfigModels:
                 if values_read in networks:
                     continue
                 networks.add(values_read)
-            for script_node, recipe, note, is_changed in self._scripts.built(file) if file else ():
+            built = [*self._scripts.built(file)] if file else []
+            for script_node, recipe, note, is_changed in built:
                 rank = _CHANGED if is_changed else 0 if path in named else _BESIDE
                 yield _model(script_node, recipe, note, rank)
+            # A script knows better what else is to be done.
+            for node in self._sections.nodes(file) if file and not built else ():
+                for recipe, note in self._recipes.recipes(node):
+                    yield _model(node, recipe, note, _BESIDE)
         for node, recipe in self._registry:
             yield _model(node, recipe)
 

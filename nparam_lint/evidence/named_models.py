@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from nparam_lint.evidence.file_calls import FileCalls
+    from nparam_lint.evidence.literal_tables import Entry
     from nparam_lint.ground.notation import Target
 
 LOOKED_UP = re.compile("|".join(LOOK_UPS) + r"|globals\(\)\[[^\]]*\]\(")
@@ -78,17 +79,25 @@ def named_models(calls: FileCalls, call: ast.Call) -> list[ChosenModel]:
 
 
 def _in_table(calls: FileCalls, node: ast.Subscript) -> Iterator[ChosenModel]:
-    """The models of a table that is written out: `{"a": A, "b": B}[args.model]`."""
-    written = node.value
+    """The models of a table that is written out, here or where it is imported from:
+    `{"a": A, "b": B}[args.model]`."""
+    written, search = node.value, calls.search
     if not isinstance(node.slice, ast.Attribute):
         return
-    if isinstance(written, ast.Name) and not calls.is_bound(written.id):
-        assigned = _assignments(calls, written.id)
-        written = assigned[0].value if len(assigned) == 1 else written
-    table = read_table(written, {})
-    for entry in table.entries if table else ():
+    where: str = calls.path
+    entries: tuple[Entry, ...] = ()
+    if isinstance(written, ast.Name) and calls.is_bound(written.id):
+        where, entries = search.query.size_names.global_table(where, written.id) or (where, ())
+    else:
+        if isinstance(written, ast.Name):
+            assigned = _assignments(calls, written.id)
+            written = assigned[0].value if len(assigned) == 1 else written
+        table = read_table(written, {})
+        entries = table.entries if table else ()
+    for entry in entries:
         name = dotted_name(entry.value) if entry.value else ""
-        if target := calls.search.target_of(calls.resolve(name) if name else None):
+        symbol = search.file_calls(where).resolve(name) if name else None
+        if target := search.target_of(symbol):
             yield ChosenModel(target, node.slice.attr, value=entry.name)
 
 

@@ -13,6 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from nparam_lint.discover.source_tree import cached_method
+from nparam_lint.evidence.object_changes import is_read
 from nparam_lint.evidence.options import arguments_of_script, lacks_value, with_defaults
 from nparam_lint.evidence.places import Frame
 from nparam_lint.evidence.statements import NoWay
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 _RANK = 18
 _PARSED = re.compile(r"\bparse(_known)?_args\(")
+_SETS = re.compile(rb"\b(\w+)\.(\w+)[ \t]*=[^=]")
 
 
 class _Script(Struct, frozen=True, eq=False, dict=True):
@@ -163,8 +165,28 @@ class OptionObjects:
         statements = [*script.statements(command), *imports]
         at = Position(path, place.call.lineno, place.call.col_offset + 1)
         evidence = self.search.evidence(target, call, statements, at, _RANK, path)
-        note = f"as in {command.place}" if command else ""
-        return replace(evidence, way=replace(evidence.way, note=note))
+        text = self.search.query.text(target.location)
+        set_later = {name: at for name, at in self.set_later.items() if is_read(name, text)}
+        notes = [f"as in {command.place}"] if command else []
+        if set_later:
+            first, *others = set_later
+            names = f"{first} and {len(others)} more" if others else first
+            notes.insert(0, f"{names} as before {set_later[first]} sets it")
+        return replace(evidence, way=replace(evidence.way, note="; ".join(notes)))
+
+    @cached_property
+    def set_later(self) -> dict[str, str]:
+        """The attributes that other files than these scripts set of an object of options, which is
+        not done here: of each, where."""
+        tree, scripts = self.search.discovery.tree, {script.calls.path for script in self.scripts}
+        places: dict[str, str] = {}
+        for path in sorted({*tree.files} - scripts):
+            source = tree.source(path)
+            for match in _SETS.finditer(source):
+                if OPTIONS.match(match[1].decode()):
+                    line = source.count(b"\n", 0, match.start()) + 1
+                    places.setdefault(match[2].decode(), f"{path}:{line}")
+        return places
 
     @cached_property
     def scripts(self) -> list[_Script]:

@@ -106,7 +106,8 @@ class OptionWays:
         commanded = [*self.of_commands()]
         try:
             chosen = [word for words in self.chosen.values() for word in words]
-            if not (commanded and any(map(lacks_value, self.options_elsewhere.values()))):
+            needs_command = commanded and any(map(lacks_value, self.options_elsewhere.values()))
+            if not (needs_command or self.is_only_offered()):
                 yield self.filled(), " ".join(["with", *chosen]) if chosen else ""
         except NeedsCommand as why:
             lacking = why
@@ -118,6 +119,12 @@ class OptionWays:
                 raise lacking
             words = words_for(self.options[lacking.option], value)
             yield self.filled({lacking.option: words}), f"with {' '.join(words)}"
+
+    def is_only_offered(self) -> bool:
+        """Whether the option names a model that can be built alone, and is not its default."""
+        if not (self.named and self.named.value) or self.search.needs_arguments(self.target):
+            return False
+        return default_text(self.options[self.named.option]) != self.named.value
 
     def not_followed(self) -> str:
         """The first option of a command that nothing is known of, where it stands."""

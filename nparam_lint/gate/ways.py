@@ -83,9 +83,9 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
 
 
 def _tried(ways: Sequence[Evidence], most: int, query: EvidenceQuery) -> list[bool]:
-    """Which of the ways are tried: the config files and sizes that the README names, and as many
-    others of each target as the limit says, 0 for all. The first of each place comes before the
-    second of any: a script that is run in many ways leaves some for the others."""
+    """Which of the ways are tried: the config files, sizes and commands that the README names, and
+    as many others of each target as the limit says, 0 for all. The first of each place comes before
+    the second of any: a script that is run in many ways leaves some for the others."""
     of_place: Counter[tuple[Target, Position]] = Counter()
     order: list[tuple[bool, int]] = []
     for evidence in ways:
@@ -93,9 +93,12 @@ def _tried(ways: Sequence[Evidence], most: int, query: EvidenceQuery) -> list[bo
         of_place[evidence.target, way.position] += 1
         stem = posixpath.splitext(posixpath.basename(way.position.path))[0]
         name = stem if way.kind == "config" else way.name or stem
-        is_named = way.kind != "call" and query.is_in_readme(name)
         number = of_place[evidence.target, way.position]
-        order.append((not is_named or number > 1, number))
+        if way.kind == "call":
+            is_named = query.is_named_command(way.note)
+        else:
+            is_named = number == 1 and query.is_in_readme(name)
+        order.append((not is_named, number))
     tried = [False] * len(ways)
     of_target: Counter[Target] = Counter()
     for at in sorted(range(len(ways)), key=order.__getitem__):

@@ -437,6 +437,21 @@ OTHERS = f"{USE}from layers_of_others import Layer\nlayer = Layer(dim=3)\n"
                 "…['--name', 'big']…nets[args.name](args.d)  # with --name big",
             ],
         ),
+        # Such a table of another file; what can be built alone only as a default or command has it.
+        (
+            {
+                "sizes.py": "from net import *\nNETS = {'n': Net, 'p': Plain, 'q': Plain}\n",
+                "net.py": f"{NET}\nclass Plain(nn.Module):\n    def __init__(self, d=3):\n"
+                "        super().__init__()\n        self.a = nn.Linear(d, d)\n",
+                "main.py": "import argparse\nfrom sizes import NETS\n"
+                "p = argparse.ArgumentParser()\np.add_argument('--name', default='p')\n"
+                "p.add_argument('--d', default=3)\na = p.parse_args()\nNETS[a.name](a.d)\n",
+            },
+            [
+                "…['--name', 'n']…NETS[a.name](a.d)  # with --name n",
+                "…['--name', 'p']…NETS[a.name](a.d)  # with --name p",
+            ],
+        ),
         # What a script sets before a call without arguments is a way.
         (
             {
@@ -949,6 +964,16 @@ def test_options_of_the_script_beside_a_model_and_of_none_further_out(tmp_path):
         ("models/a.py", "run.py"),
         ("inner/models/a.py", "inner/run.py"),
     }
+
+
+def test_what_other_files_set_of_the_options_later_is_told(tmp_path):
+    later = "class Exp:\n    def build(self):\n        self.args.dim = 2\n        args.rows = 3\n"
+    files = {"zoo.py": ZOO, "run.py": SCRIPT}
+    assert "  # " not in told(tmp_path, files)[0]
+    found = told(
+        tmp_path, {**files, "exp.py": f"{later}        self.args.classes = rows.dim = 4\n"}
+    )
+    assert found[0].endswith("  # dim and 1 more as before exp.py:3 sets it")
 
 
 def test_of_two_calls_that_are_the_same_that_of_a_script_is_kept(tmp_path):

@@ -49,6 +49,19 @@ CALLS_IT = "CUDA_VISIBLE_DEVICES=0 ./runs.sh 8 /data \\\n  --d 4\nsh tools/runs.
             "scripts/old.py",
             ["README.md:5 --d 2 --h 3", "README.md:9 --d 8 --h 9"],
         ),
+        # The script may stand in a line of its own; a command ends with its line.
+        (
+            {"README.md": "torchrun -n=2 \\\n  --n 8 \\\ntrain.py --d 4\npython\na.py --d 5\n"},
+            "train.py",
+            ["README.md:1 --d 4"],
+        ),
+        # It is run from where its shell script stands.
+        (
+            {"runs/a/b.sh": "python -W ignore ../../src/fit.py --d 4"},
+            "src/fit.py",
+            ["runs/a/b.sh:1 --d 4"],
+        ),
+        ({"README.md": "In python\ntrain.py --d 5\n"}, "train.py", []),
         # Flags that stand above a command are for that one; its script may lie in any folder.
         ({"README.md": FLAGS}, "a.py", ["README.md:2 --d 1"]),
         ({"README.md": FLAGS}, "folder/b.py", ["README.md:4 --d 2"]),

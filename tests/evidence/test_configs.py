@@ -189,6 +189,45 @@ def models(tmp_path_factory):
     return {evidence.way.position.path: evidence for _, evidence in made}
 
 
+SECTIONS = """from torch import nn
+class Wide(nn.Module):
+    def __init__(self, width, depth, heads, rate=0.1): super().__init__()
+class Same(nn.Module):
+    def __init__(self, rows, lines, size): super().__init__()
+class Alike(Same):
+    def __init__(self, rows, lines, size): super().__init__()
+class Open(nn.Module):
+    def __init__(self, a, b, c, **options): super().__init__()
+def small(width): return Wide(width, 1, 1)
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("lr: 3\nmodel:\n  width: 4\n  depth: 3\n  heads: 2\n", "2 Wide"),
+        ("net: {width: 4, depth: 3, heads: 2, rate: 0.5}\n", "1 Wide"),
+        ("a:\n  encoder:  # of texts\n    width: 4\n    depth: 3\n    heads: 2\n", "2 Wide"),
+        # Less or more than it needs, another section, a value from elsewhere, one of two, anything.
+        ("model:\n  width: 4\n  depth: 3\n", ""),
+        ("model:\n  width: 4\n  depth: 3\n  heads: 2\n  lr: 1\n", ""),
+        ("train:\n  width: 4\n  depth: 3\n  heads: 2\n", ""),
+        ("model:\n  width: 4\n  depth: ${layers}\n  heads: 2\n", ""),
+        ("model:\n  rows: 4\n  lines: 3\n  size: 2\n", ""),
+        ("model:\n  a: 4\n  b: 3\n  c: 2\n", ""),
+        # Its name stands beside.
+        ("model: Same\nmodel_args:\n  rows: 4\n  lines: 3\n  size: 2\n", "2 Same"),
+        ("model: small\nmodel_conf: {width: 4}\n", "2 small"),
+        ("model_conf: {width: 4}\n", ""),
+    ],
+)
+def test_a_section_that_gives_a_model_all_that_it_needs(tmp_path, text, expected):
+    made = [*config_models(tmp_path, {"nets.py": SECTIONS, "a.yaml": text})]
+    told = [f"{way.way.position.line} {way.target.callable}" for _, way in made]
+    assert told == [expected] * bool(expected)
+    assert all(way.recipe.call == f"{way.target.callable}(**config)" for _, way in made)
+
+
 def test_files_and_what_they_build(models):
     assert {path: (m.way.position.line, str(m.target)) for path, m in models.items()} == {
         "runs/a.yaml": (1, "zoo/net.py::build"),

@@ -78,7 +78,9 @@ def without_effects(torch, addresses):
         return load_file(f, *args, **kwargs)
 
     def load_known(self, state_dict, *args, **kwargs):
-        if isinstance(state_dict, AbsentWeights):
+        # Also what was made of them: `{name: value for name, value in weights.items()}`.
+        is_absent = all(isinstance(value, AbsentWeights) for value in state_dict.values())
+        if isinstance(state_dict, AbsentWeights) or (is_absent and addresses):
             return _Keys([], [])
         return load_state(self, state_dict, *args, **kwargs)
 
@@ -141,8 +143,12 @@ def without_effects(torch, addresses):
         for names, name, value in changes:
             undo.callback(names.__setitem__, name, names[name])
             names[name] = value
-        undo.callback(setattr, torch.nn.Module, "load_state_dict", load_state)
-        torch.nn.Module.load_state_dict = load_known
+        methods = [(torch.nn.Module, "load_state_dict", load_known)]
+        if logging := sys.modules.get("accelerate.logging"):  # it insists on what a script makes
+            methods.append((logging.MultiProcessAdapter, "log", do_nothing))
+        for kind, name, method in methods:
+            undo.callback(setattr, kind, name, getattr(kind, name))
+            setattr(kind, name, method)
         yield
 
 

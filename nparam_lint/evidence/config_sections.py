@@ -1,0 +1,72 @@
+"""Models that a section of a config file gives all arguments of, whatever reads it: `model: {width:
+64, depth: 3, heads: 4}`, or `model: Net` beside `model_args: {width: 64}`."""
+
+from __future__ import annotations
+
+import re
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from nparam_lint.discover.name_resolution import Symbol
+from nparam_lint.evidence.config_files import ModelNode
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from nparam_lint.discover.definitions import Definition
+    from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles
+    from nparam_lint.ground.config_outline import Keys
+
+_SECTION = re.compile(
+    r"(?P<name>(?:model|net|network|encoder|backbone)(?:_?\w)?)"
+    r"(?P<arguments>_(?:args|params|kwargs|conf|config|cfg|opts?))?$"
+)
+_IN_TEXT = re.compile(rf"^\s*[\"']?{_SECTION.pattern[:-1]}[\"']?\s*:\s*([{{#].*)?$", re.MULTILINE)
+_TELLING = 3  # arguments that a model needs, by which it is known without its name
+_INTERPOLATED = "${"
+
+
+class ConfigSections:
+    """The sections of config files that are the arguments of one model."""
+
+    def __init__(self, files: ConfigFiles) -> None:
+        self.files = files
+
+    @cached_property
+    def _needing(self) -> list[tuple[Definition, set[str], set[str]]]:
+        """The models that need arguments: with the names of these, and of all."""
+        models = []
+        for item in self.files.discovery.definitions:
+            parameters = item.parameters or ()
+            needed = {p.name for p in parameters if p.required}
+            is_open = any(p.kind in ("varargs", "varkwargs") for p in parameters)
+            if needed and not is_open:
+                models.append((item, needed, {p.name for p in parameters}))
+        return models
+
+    def nodes(self, file: ConfigFile) -> Iterator[ModelNode]:
+        """Those of a file, one for each of its sections."""
+        if not _IN_TEXT.search(file.text):
+            return
+        values: dict[Keys, str] = {}
+        lines: dict[Keys, int] = {}
+        for keys, line, value in file.entries:
+            values[keys], lines[keys] = value, line
+        for keys, value in values.items():
+            match = _SECTION.match(str(keys[-1]))
+            inside = {below[-1]: values[below] for below in values if below[:-1] == keys}
+            if value or not (match and inside) or _INTERPOLATED in "".join(inside.values()):
+                continue
+            name = values.get((*keys[:-1], match["name"]), "") if match["arguments"] else ""
+            given = {str(key) for key in inside}
+            fitting = [
+                item
+                for item, needed, every in self._needing
+                if needed <= given <= every
+                and (item.qualname == name or (not name and len(needed) >= _TELLING))
+            ]
+            if len(fitting) == 1:
+                (item,) = fitting
+                is_class = item.kind == "class"
+                symbol = Symbol("class" if is_class else "function", item.path, item.qualname)
+                yield ModelNode(file.path, keys, lines[keys], "section", item.qualname, symbol)
