@@ -36,7 +36,7 @@ from nparam_lint.discover.scan import (
     too_slow,
 )
 from nparam_lint.discover.source_tree import SourceTree, cyclic_method
-from nparam_lint.discover.syntax import rare_collection, tail, words_in
+from nparam_lint.discover.syntax import LOOKED_UP, rare_collection, tail, words_in
 from nparam_lint.ground.paths import within
 from nparam_lint.ground.time_limit import TooSlow, time_limit
 from nparam_lint.ground.values import Position
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.cache.store import Store
     from nparam_lint.discover.definitions import Problem
-    from nparam_lint.discover.scan import Scan
+    from nparam_lint.discover.scan import Import, Scan
     from nparam_lint.ground.orders import ImportAttempt
 
     _Constructor = tuple[Parameter, ...] | Literal["nothing"] | None
@@ -103,11 +103,21 @@ class Models:
             return True
         if facts.hands_back or self._may_be_model(path, facts.takes):
             return False  # it changes or wraps a model that it is given
+        looked_up = (name for name in facts.returned if name.endswith(LOOKED_UP))
+        if any(self._has_models(path, name, facts.imports) for name in looked_up):
+            return True
         callees = (self.names.resolve(path, name, local=facts.imports) for name in facts.returned)
         if any(map(self.makes_model, callees)) or self._may_be_model(path, facts.gives, whole=True):
             return True
         registered = any(_REGISTERS_MODEL.search(name) for name in facts.decorators)
         return (registered and bool(facts.returned)) or bool(_NAMED_BUILDER.match(facts.qualname))
+
+    def _has_models(self, path: str, dotted: str, local: Sequence[Import]) -> bool:
+        """Whether `nets.__dict__` is that of a module of the project that has models."""
+        module = self.names.resolve(path, dotted.removesuffix(LOOKED_UP), local=local)
+        is_here = module is not None and module.kind == "module"
+        file = self.names.tree.module_file(module.where) if module and is_here else None
+        return file is not None and any(map(self.modules, self.names.starred_files(file)))
 
     def _may_be_model(self, path: str, names: Iterable[str], whole: bool = False) -> bool:
         for name in names:

@@ -116,7 +116,7 @@ class Names:
     def _star_index(self, path: str) -> dict[str, list[int]]:
         """The star imports of the file, by the names that they may bring; and by the folders, with
         a `/`, whose modules may be attributes of what they import."""
-        self._starred_files(path)  # on all cores, before they are looked into one by one
+        self.starred_files(path)  # on all cores, before they are looked into one by one
         numbers: dict[str, list[int]] = {}
         for number, star in enumerate(self._stars(path)):
             for key in self._offered(star):
@@ -124,7 +124,7 @@ class Names:
         return numbers
 
     @cached_method
-    def _starred_files(self, path: str) -> list[str]:
+    def starred_files(self, path: str) -> list[str]:
         """The file, and those behind its star imports, and behind theirs. They are read level by
         level, since an `__init__.py` may lead to those of a whole package."""
         level, files = [path], {path: None}
@@ -212,7 +212,7 @@ class Names:
         """All names of the file's top level, those of star imports too."""
         return frozenset(
             name
-            for file in self._starred_files(path)
+            for file in self.starred_files(path)
             for name in self.tree.facts(file).names
             if file == path or not name.startswith("_")
         )

@@ -145,6 +145,9 @@ def choices(node: ast.expr) -> Iterator[ast.expr]:
         yield node
 
 
+LOOKED_UP = ".__dict__"  # of a module, in which a name is looked up: `nets.__dict__[name](3)`
+
+
 def returned_calls(
     node: Function, tables: Mapping[str, ast.expr] | None = None
 ) -> tuple[tuple[str, ...], frozenset[str]]:
@@ -183,7 +186,7 @@ def returned_calls(
                 called = [source.func]
                 while called:
                     for kind in choices(called.pop(0)):
-                        name = dotted_name(kind)
+                        name = dotted_name(kind) or _module_of_getattr(kind)
                         if not name or name in callees:
                             continue
                         callees[name] = None
@@ -193,6 +196,14 @@ def returned_calls(
                             values = [ast.Subscript(value, kind.slice) for value in values]
                         called += values
     return tuple(callees), frozenset(names)
+
+
+def _module_of_getattr(node: ast.expr) -> str:
+    """`nets.__dict__` of `getattr(nets, name)`, which looks a name up there, too."""
+    if isinstance(node, ast.Call) and dotted_name(node.func) == "getattr" and node.args:
+        module = dotted_name(node.args[0])
+        return module and f"{module}{LOOKED_UP}"
+    return ""
 
 
 def origin(node: ast.expr) -> ast.expr:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def entry_of(table: ast.expr, number: int, tables: Mapping[str, ast.expr]) -> ast.expr:
     """One entry of a table. `tables`: those that are written out, by name. Raises NoWay where it is
-    known that there are not so many."""
+    known that there are not so many; the worker knows the rest by `StopIteration`."""
     if number >= _length(table, tables):
         raise NoWay("no more entries")
     if isinstance(table, (ast.Tuple, ast.List)) and table.elts:
@@ -30,9 +30,8 @@ def entry_of(table: ast.expr, number: int, tables: Mapping[str, ast.expr]) -> as
             return ast.Tuple([ast.Constant(number), entry], ast.Load())
     if isinstance(table, ast.Dict) and table.keys and table.keys[0]:
         return table.keys[0]
-    if number:
-        return expression(f"list({ast.unparse(table)})[{number}]")
-    return expression(f"next(iter({ast.unparse(table)}))")
+    text = ast.unparse(table)
+    return expression(f"next(iter(list({text})[{number}:]))" if number else f"next(iter({text}))")
 
 
 def _length(table: ast.expr, tables: Mapping[str, ast.expr]) -> float:

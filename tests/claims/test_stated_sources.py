@@ -42,7 +42,7 @@ TABLES = {
     "no count at all": table("model | images | top-1 | FLOPs (G)", "a | 7M | 76.1 | 4.1"),
     "an API": table("Parameter | Type", "batch_size | 32"),
     "a table in code": f"```\n{table('model | Params', 'a | 7M')}```\n",
-    "in HTML": "<table>\n<tr><th>Model</th><th>Params</th></tr>\n<tr><td>a</td><td>7M</td>\n",
+    "in HTML": "<table>\n<tr><th>Net</th><th>#<br />params</th></tr>\n<tr><td>a</td><td>7M</td>\n",
     "sentences": """\
 `Net` has 7M parameters.
 

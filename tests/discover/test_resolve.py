@@ -306,3 +306,24 @@ def test_files_that_name_no_model_are_not_parsed(tmp_path: Path) -> None:
     found = discovered(tmp_path, many | few)
     assert targets(found) == {"net.py::Net", "use.py::X"}
     assert len(found.tree._facts) < 10
+
+
+def test_what_is_looked_up_in_a_module_of_models_is_one(tmp_path):
+    """By its names, or by `getattr`; also where these come from elsewhere. Other modules have
+    none."""
+    net = "from torch import nn\nclass Net(nn.Module): ...\n"
+    use = "from nets import vit\nimport nets, torch, plain\n"
+    functions = {
+        "a": "vit.__dict__[name](3)",
+        "b": "getattr(nets, name)(3).eval()",
+        "c": "plain.__dict__[name](3)",
+        "d": "getattr(torch, name)(3)",
+        "e": "getattr(cfg, name)(3)",
+    }
+    use += "".join(f"def {n}(name):\n    return {value}\n" for n, value in functions.items())
+    use += (
+        "def f(name):\n    import nets as inner\n    net = inner.__dict__[name]()\n    return net\n"
+    )
+    files = {"nets/__init__.py": "from .vit import *\n", "nets/vit.py": net, "use.py": use}
+    found = discovered(tmp_path, {**files, "plain.py": "def small(): ...\n"})
+    assert targets(found) == {"nets/vit.py::Net", "use.py::a", "use.py::b", "use.py::f"}

@@ -120,7 +120,11 @@ class Call:
         if self.recipe.call:
             self.text = self.recipe.call
             if self.recipe.setup:
-                exec(compile(self.recipe.setup, "<nparam setup>", "exec"), names)
+                try:
+                    exec(compile(self.recipe.setup, "<nparam setup>", "exec"), names)
+                except StopIteration as error:  # see `entry_of`: the call is not reached
+                    reason = "the loop around the call has fewer entries"
+                    raise Failure("NPL004", "not_a_model", reason) from error
         else:
             arguments = self.recipe.arguments
             if arguments is None:

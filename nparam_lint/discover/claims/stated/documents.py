@@ -145,6 +145,8 @@ class _Tables(HTMLParser):
             self._end_cell()
             self.tables.append([])
             self.spanning = {}
+        elif tag == "br" and self.text is not None:
+            self.text.append(" ")
         elif tag == "tr" and self.tables:
             self._end_cell()
             self.tables[-1].append([])
