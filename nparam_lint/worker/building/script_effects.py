@@ -14,6 +14,7 @@ import re
 import subprocess
 import sys
 
+from ...ground.script_words import WEIGHTS_URL
 from ..state import STATE
 from .downloads import Download
 from .side_effect_guard import RefusedAction, may_write
@@ -23,6 +24,14 @@ _ADDS = frozenset(
     "setattr add_module register_module register_parameter register_buffer Parameter append extend "
     "insert update Linear".split()
 )
+# What fetches files, by the modules that have it. Of weights nothing is fetched.
+_FETCHERS = {
+    "torch.hub": ("download_url_to_file",),
+    "urllib.request": ("urlretrieve",),
+    "wget": ("download",),
+    "gdown": ("download",),
+    "huggingface_hub.file_download": ("hf_hub_download",),
+}
 _TIMM_FACTORIES = "timm.models._factory", "timm.models.factory"
 # What `create_model` gives that it did not when many repositories were written.
 _NOT_IN_OLD_TIMM = "pretrained_cfg", "pretrained_cfg_overlay", "cache_dir", "bn_tf"
@@ -64,14 +73,14 @@ class AbsentWeights(dict):
 def without_effects(torch, addresses):
     """In this context weights that would be downloaded, or that are not here, are left out, and
     their addresses are added to the list."""
-    fetch, load_file, run = torch.hub.load_state_dict_from_url, torch.load, subprocess.run
+    fetch, run = torch.hub.load_state_dict_from_url, subprocess.run
     load_state = torch.nn.Module.load_state_dict
 
     def fetch_nothing(url, *args, **kwargs):
         addresses.append(url)
         return AbsentWeights()
 
-    def read_known(f, *args, **kwargs):
+    def read_known(load_file, f, *args, **kwargs):
         if isinstance(f, (str, os.PathLike)) and not os.path.exists(f):
             addresses.append(os.fspath(f))
             return AbsentWeights()
@@ -126,19 +135,29 @@ def without_effects(torch, addresses):
         (vars(os), "mkdir", functools.partial(make_temporary, os.mkdir)),
         (vars(os), "makedirs", functools.partial(make_temporary, os.makedirs)),
         (vars(torch.hub), "list", lambda *args, **kwargs: []),
-        (vars(torch), "load", read_known),
+        (vars(torch), "load", functools.partial(read_known, torch.load)),
     ]
+    if safetensors := sys.modules.get("safetensors.torch"):
+        load_file = functools.partial(read_known, safetensors.load_file)
+        changes.append((vars(safetensors), "load_file", load_file))
     if yaml := sys.modules.get("yaml"):
         changes.append((vars(yaml), "load", functools.partial(plain_load, yaml.load, yaml)))
     for name in _TIMM_FACTORIES:
         names = getattr(sys.modules.get(name), "__dict__", {})
         if find := names.get("model_entrypoint"):
             changes.append((names, "model_entrypoint", functools.partial(plain_entrypoint, find)))
+    without = {id(fetch): fetch_nothing}
+    fetchers = {"load_state_dict_from_url", "load_url"}  # as it was called before
+    for place, names in _FETCHERS.items():
+        for name in names if place in sys.modules else ():
+            function = getattr(sys.modules[place], name)
+            without[id(function)] = without_weights(function, addresses)
+            fetchers.add(name)
     for module in list(sys.modules.values()):
         names = getattr(module, "__dict__", {})
-        for name in ("load_state_dict_from_url", "load_url"):  # as it was called before
-            if names.get(name) is fetch:
-                changes.append((names, name, fetch_nothing))
+        for name in fetchers:
+            if function := without.get(id(names.get(name))):
+                changes.append((names, name, function))
     with contextlib.ExitStack() as undo:
         for names, name, value in changes:
             undo.callback(names.__setitem__, name, names[name])
@@ -150,6 +169,24 @@ def without_effects(torch, addresses):
             undo.callback(setattr, kind, name, getattr(kind, name))
             setattr(kind, name, method)
         yield
+
+
+def without_weights(fetch, addresses):
+    """A function that fetches files, with whatever arguments, except those of weights, whose
+    addresses are added to the list: it gives where such a file would be."""
+
+    @functools.wraps(fetch)
+    def fetch_known(*args, **kwargs):
+        values = (*args, *kwargs.values())
+        texts = [os.fspath(value) for value in values if isinstance(value, (str, os.PathLike))]
+        weights = [text for text in texts if isinstance(text, str) and WEIGHTS_URL.search(text)]
+        if not weights:
+            return fetch(*args, **kwargs)
+        addresses.append(weights[0])
+        path = weights[-1].rpartition("/")[2] if "://" in weights[-1] else weights[-1]
+        return (path, None) if fetch.__name__ == "urlretrieve" else path
+
+    return fetch_known
 
 
 def plain_load(load, yaml, stream, Loader=None):
@@ -178,8 +215,8 @@ def plain_entrypoint(find, name, *args):
 
 
 def without_loaders(build, torch, addresses):
-    """What `build()` gives, once more without each method that had to download weights, if it loads
-    them into a module and does nothing else. `addresses` gets what it would have fetched."""
+    """What `build()` gives, once more without each method that failed, if it loads weights into a
+    module and does nothing else. `addresses` gets what it would have fetched."""
     with contextlib.ExitStack() as undo:
         while True:
             try:
@@ -197,13 +234,13 @@ def without_loaders(build, torch, addresses):
 def failed_loader(error, torch):
     """(class, name, method, what it fetches) of such a method, if an exception comes from one."""
     download = Download(error)
-    for frame, _ in reversed(download.frames) if download.what else ():
+    for frame, _ in reversed(download.frames):
         owner, code = frame.f_locals.get("self"), frame.f_code
         if isinstance(owner, torch.nn.Module) and only_loads(code):
             for kind in type(owner).__mro__:
                 method = vars(kind).get(code.co_name)
                 if getattr(method, "__code__", None) is code:
-                    address = download.what.partition(" from ")[2] or code.co_name
+                    address = (download.what or "").partition(" from ")[2] or code.co_name
                     return kind, code.co_name, method, address
     return None
 
