@@ -368,6 +368,8 @@ class FileCalls:
         is_method = isinstance(call.func, ast.Attribute) and self.target_by_builder(call)
         name = dotted_name(call.func)
         function = [] if name and self.is_bound(name) and not is_method else [call.func]
+        if isinstance(call.func, ast.Subscript):  # `nets.__dict__[args.net]()`
+            function.append(call.func.slice)
         nodes = [*call.args, *call.keywords, *function]
         for entry in range(_ENTRIES):
             try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nparam_lint.discover.syntax import dotted_name, text_of
 from nparam_lint.evidence.literal_tables import read_table
 from nparam_lint.evidence.options import default_text, value_in, variants, words_for
-from nparam_lint.evidence.statements import NoWay, stores
+from nparam_lint.evidence.statements import BUILTINS, NoWay, stores
 from nparam_lint.ground.script_words import LOOK_UPS, LOOKED_UP_VALUE
 
 if TYPE_CHECKING:
@@ -164,5 +164,9 @@ def _named(calls: FileCalls, function: ast.expr, name: str, attribute: str) -> T
             dotted = name if node.id == "eval" else f"{node.id}.{name}"
             if target := search.target_of(calls.resolve(dotted)):
                 return target
+            is_imported = calls.is_bound(node.id) and node.id not in BUILTINS
+            module = calls.resolve(node.id) if is_imported else None
+            if module and module.kind == "outside" and not calls.is_from_project(node.id):
+                return None  # `torchvision.models.__dict__[args.net]()`
     targets = search.by_name.get(name, ())
     return targets[0] if len(targets) == 1 else None

@@ -966,6 +966,26 @@ def test_options_of_the_script_beside_a_model_and_of_none_further_out(tmp_path):
     }
 
 
+@pytest.mark.parametrize("module", ["net", "torchvision.models"])
+def test_what_is_looked_up_and_called_without_arguments(tmp_path, module):
+    """As PyTorch's own examples do it: the option is needed, though no argument is. What another
+    package has by that name is none of the project."""
+    script = (
+        f"import argparse\nimport {module} as nets\n"
+        "names = sorted(n for n in nets.__dict__ if n.islower() and callable(nets.__dict__[n]))\n"
+        "parser = argparse.ArgumentParser()\n"
+        "parser.add_argument('-a', '--arch', default='small', choices=names)\n"
+        "def main():\n    args = parser.parse_args()\n    worker(args.gpu, args)\n"
+        "def worker(gpu, args):\n    args.gpu = gpu\n    model = nets.__dict__[args.arch]()\n"
+        "parser.add_argument('--gpu', type=int)\n"
+    )
+    net = f"{NET}\ndef small(d=3):\n    return Net(d)\n"
+    found = told(tmp_path, {"main.py": script, "net.py": net})
+    looked_up = [text.partition("args = ")[2] for text in found if "nets" in text]
+    built = "parser.parse_args([])\ngpu = args.gpu\nargs.gpu = gpu >> nets.__dict__[args.arch]()"
+    assert looked_up == [built] * (module == "net")
+
+
 def test_what_other_files_set_of_the_options_later_is_told(tmp_path):
     later = "class Exp:\n    def build(self):\n        self.args.dim = 2\n        args.rows = 3\n"
     files = {"zoo.py": ZOO, "run.py": SCRIPT}
