@@ -17,7 +17,7 @@ from nparam_lint.evidence.slices import NeedsCaller, Slice
 from nparam_lint.evidence.statements import NotRun, NoWay, assign, loads, stores
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from nparam_lint.discover.syntax import Function
     from nparam_lint.evidence.file_calls import FileCalls
@@ -39,10 +39,11 @@ class Cut(Struct, frozen=True):
 
 
 class CallCuts:
-    """What is cut out for the calls of one file."""
+    """What is cut out for the calls of one file. `chosen`: options with other values than their
+    defaults, by which conditions are judged."""
 
-    def __init__(self, calls: FileCalls) -> None:
-        self.calls = calls
+    def __init__(self, calls: FileCalls, chosen: Mapping[str, ast.Call] | None = None) -> None:
+        self.calls, self.chosen = calls, chosen or {}
 
     def with_globals(self, place: Place, target: Target, nodes: list[ast.AST], entry: int) -> Cut:
         """As `of`, with what a class of the same file reads of its globals, where that can be
@@ -80,7 +81,7 @@ class CallCuts:
         lost = frozenset[str]()
         first: NotRun | None = None
         while True:
-            part = Slice(self.calls.text, entry=entry, lost=lost)
+            part = Slice(self.calls.text, entry=entry, lost=lost, chosen=self.chosen)
             try:
                 return Cut(self.calls, part.of(place, *nodes), part.loops, part.unknown)
             except NotRun as why:
@@ -123,14 +124,14 @@ class CallCuts:
         depth: int,
     ) -> Cut:
         """As `of`, with the arguments that another file gives a function of this one."""
-        part = Slice(self.calls.text, entry=entry, outside=function)
+        part = Slice(self.calls.text, entry=entry, outside=function, chosen=self.chosen)
         statements = part.of(place, *nodes)
         is_method = self._called(function).kind == "class"
         arguments = arguments_of(function, caller.call, is_method)
         values = {
             n: arguments.get(n) or part.default(function, n) for n in sorted(part.given_outside)
         }
-        outer = calls.cuts.of(caller, [*values.values()], entry, depth + 1)
+        outer = CallCuts(calls, self.chosen).of(caller, [*values.values()], entry, depth + 1)
         bound = {name for node in outer.statements for name in stores(node)} | set(values)
         globals_read = loads(*nodes, *statements) & self.calls.text.names
         renamed = {n: v for n, v in values.items() if not (isinstance(v, ast.Name) and v.id == n)}

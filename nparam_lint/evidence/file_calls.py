@@ -371,9 +371,10 @@ class FileCalls:
         if isinstance(call.func, ast.Subscript):  # `nets.__dict__[args.net]()`
             function.append(call.func.slice)
         nodes = [*call.args, *call.keywords, *function]
+        cuts = CallCuts(self, named.as_default(self.text.options)) if named else self.cuts
         for entry in range(_ENTRIES):
             try:
-                cut = self.cuts.with_globals(place, target, nodes, entry)
+                cut = cuts.with_globals(place, target, nodes, entry)
                 home = cut.home
                 note = self.search.note_of(target, cut.unknown, home.path, home.text.options)
                 options = OptionWays(self, cut, call, target, named)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.syntax import dotted_name, text_of
 from nparam_lint.evidence.literal_tables import read_table
-from nparam_lint.evidence.options import default_text, value_in, variants, words_for
+from nparam_lint.evidence.options import default_text, given, value_in, variants, words_for
 from nparam_lint.evidence.statements import BUILTINS, NoWay, stores
 from nparam_lint.ground.script_words import LOOK_UPS, LOOKED_UP_VALUE
 
@@ -35,6 +35,11 @@ class ChosenModel(NamedTuple):
     option: str
     words: tuple[str, ...] = ()
     value: str = ""
+
+    def as_default(self, options: Mapping[str, ast.Call]) -> dict[str, ast.Call]:
+        """The option as if its value were the default, for a script with these options."""
+        value = self.value or (value_in(self.words) if self.words else None)
+        return {self.option: given(options.get(self.option), self.option, value)} if value else {}
 
     def words_in(self, options: Mapping[str, ast.Call]) -> tuple[str, ...]:
         """The words in a script with these options. Raises NoWay where it has not this one."""

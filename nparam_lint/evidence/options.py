@@ -96,6 +96,16 @@ def default_text(call: ast.Call) -> str | None:
     return text_of(keyword(call, "default"))
 
 
+def given(option: ast.Call | None, name: str, value: str) -> ast.Call:
+    """An option, as if this value were its default."""
+    kind = keyword(option, "type") if option else None
+    is_number = isinstance(kind, ast.Name) and kind.id in ("int", "float")
+    text = value if is_number and value.isdecimal() else repr(value)
+    call = expression(f"add_argument({name!r}, default={text})")
+    assert isinstance(call, ast.Call)
+    return call
+
+
 def lacks_value(call: ast.Call) -> bool:
     """Whether an option, or a positional argument, has to be given: one that names a config file
     also where its default is an empty text."""

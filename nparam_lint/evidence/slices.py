@@ -23,7 +23,7 @@ from nparam_lint.evidence.arguments import (
 )
 from nparam_lint.evidence.config_libraries import parameter_values, takes_options
 from nparam_lint.evidence.inheritance import attributes_read, bound_method, inherited_statements
-from nparam_lint.evidence.options import of_function, truth
+from nparam_lint.evidence.options import of_function
 from nparam_lint.evidence.places import Frame, Place
 from nparam_lint.evidence.statement_slices import StatementSlice
 from nparam_lint.evidence.statements import (
@@ -130,7 +130,7 @@ class Slice(StatementSlice):
             if frame.body is owner.body:
                 return self.condition(owner.test, need)
             is_used = not is_set and bool(loads(owner.test) & need)
-            if is_used and truth(owner.test, self.text.options):
+            if is_used and self.holds(owner.test):
                 raise NoWay("not with the defaults")
         if isinstance(owner, (ast.With, ast.AsyncWith)):
             for item in owner.items:
@@ -156,7 +156,7 @@ class Slice(StatementSlice):
 
     def condition(self, test: ast.expr, need: set[str]) -> list[ast.stmt]:
         """What makes a condition true: under `if args.model == "b":` it is "b"."""
-        holds = truth(test, self.text.options)
+        holds = self.holds(test)
         if holds:
             return []
         option: ast.expr = test

@@ -27,7 +27,7 @@ from nparam_lint.evidence.statements import (
 from nparam_lint.ground.script_words import OF_DATA
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     Assigning = ast.Assign | ast.AnnAssign | ast.AugAssign
 
@@ -68,6 +68,11 @@ class StatementSlice(Struct):
     unknown: dict[tuple[str, str], str] = field(default_factory=dict)
     lost: frozenset[str] = frozenset()  # names whose values only what is not run would give
     conditional: set[str] = field(default_factory=set)  # names that a branch that is kept sets
+    chosen: Mapping[str, ast.Call] = {}  # options with other values than their defaults
+
+    def holds(self, test: ast.expr) -> bool | None:
+        """Whether a condition holds with these, and the defaults; None where that is not known."""
+        return truth(test, {**self.text.options, **self.chosen})
 
     def check(self, *nodes: ast.AST) -> None:
         """Raise NoWay where running these would do more than make values."""
@@ -241,7 +246,7 @@ class StatementSlice(Struct):
         if holds is not None:
             return self.before(node.body if holds else node.orelse, need)
         self.check(node.test)
-        is_taken = truth(node.test, self.text.options)
+        is_taken = self.holds(node.test)
         first = self.branch(node.body, need, None if is_taken is False else node.orelse)
         second = self.branch(node.orelse, need, None if is_taken else node.body)
         if first.why and second.why:

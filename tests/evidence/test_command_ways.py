@@ -371,3 +371,15 @@ def test_flags_of_absl_take_the_words_of_a_command(tmp_path):
         f"{start}.mark_as_parsed()",
         f"{start}['d'].parse('7')\n{start}.mark_as_parsed()",
     ]
+
+
+def test_the_option_that_names_a_model_decides_which_call_is_made(tmp_path):
+    script = (
+        f"{IMPORTS}{OPTIONS}p.add_argument('--m', default='Net')\na = p.parse_args()\n"
+        "if 'ig' in a.m:\n    model = getattr(net, a.m)(a.d + 1)\n"
+        "else:\n    model = getattr(net, a.m)(a.d)\n"
+    )
+    texts = {"fit.py": script, "README.md": "python fit.py --m Big\n"}
+    calls = {way.target.callable: way.recipe.call for way in ways(tmp_path, texts)}
+    assert calls["Big"] == "getattr(net, a.m)(a.d + 1)"
+    assert calls["Net"] == "getattr(net, a.m)(a.d)"
