@@ -53,16 +53,17 @@ class ConfigSections:
         for keys, line, value in file.entries:
             values[keys], lines[keys] = value, line
         for keys, value in values.items():
-            match = _SECTION.match(str(keys[-1]))
-            inside = {below[-1]: values[below] for below in values if below[:-1] == keys}
-            if value or not (match and inside) or _INTERPOLATED in "".join(inside.values()):
+            match = None if value else _SECTION.match(str(keys[-1]))
+            if match is None:
+                continue
+            inside = {str(below[-1]): values[below] for below in values if below[:-1] == keys}
+            if not inside or _INTERPOLATED in "".join(inside.values()):
                 continue
             name = values.get((*keys[:-1], match["name"]), "") if match["arguments"] else ""
-            given = {str(key) for key in inside}
             fitting = [
                 item
                 for item, needed, every in self._needing
-                if needed <= given <= every
+                if needed <= inside.keys() <= every
                 and (item.qualname == name or (not name and len(needed) >= _TELLING))
             ]
             if len(fitting) == 1:

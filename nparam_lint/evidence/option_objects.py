@@ -166,7 +166,11 @@ class OptionObjects:
         at = Position(path, place.call.lineno, place.call.col_offset + 1)
         evidence = self.search.evidence(target, call, statements, at, _RANK, path)
         text = self.search.query.text(target.location)
-        set_later = {name: at for name, at in self.set_later.items() if is_read(name, text)}
+        set_later = {
+            name: at
+            for name, at in self.set_later.items()
+            if is_read(name, text) and not at.startswith(f"{target.location}:")
+        }
         notes = [f"as in {command.place}"] if command else []
         if set_later:
             first, *others = set_later

@@ -236,7 +236,8 @@ def failed_loader(error, torch):
     download = Download(error)
     for frame, _ in reversed(download.frames):
         owner, code = frame.f_locals.get("self"), frame.f_code
-        if isinstance(owner, torch.nn.Module) and only_loads(code):
+        is_method = isinstance(owner, torch.nn.Module) and code.co_name != "__init__"
+        if is_method and only_loads(code):
             for kind in type(owner).__mro__:
                 method = vars(kind).get(code.co_name)
                 if getattr(method, "__code__", None) is code:
