@@ -396,6 +396,12 @@ def _outcome(
         is_clear &= not explanation.endswith(measures.OF_OTHER_DATA)
         is_clear &= not any(_is_rounded_up(model.amount(count) or 0, b) for b in bounds)
         strength = binding.strength if is_clear else "likely"
+        if not (is_clear or explanation):  # of several, it is most likely about the nearest
+
+            def distance(candidate: NamedModel) -> int:
+                return min(abs((candidate.amount(count) or 0) - (b.declared or 0)) for b in bounds)
+
+            model = min(models, key=distance)
     return StatedOutcome(
         at,
         count,
