@@ -36,7 +36,7 @@ from nparam_lint.discover.scan import (
     too_slow,
 )
 from nparam_lint.discover.source_tree import SourceTree, cyclic_method
-from nparam_lint.discover.syntax import LOOKED_UP, rare_collection, tail, words_in
+from nparam_lint.discover.syntax import IN_MODULE, rare_collection, tail, words_in
 from nparam_lint.ground.paths import within
 from nparam_lint.ground.time_limit import TooSlow, time_limit
 from nparam_lint.ground.values import Position
@@ -103,7 +103,7 @@ class Models:
             return True
         if facts.hands_back or self._may_be_model(path, facts.takes):
             return False  # it changes or wraps a model that it is given
-        looked_up = (name for name in facts.returned if name.endswith(LOOKED_UP))
+        looked_up = (name for name in facts.returned if name.endswith(IN_MODULE))
         if any(self._has_models(path, name, facts.imports) for name in looked_up):
             return True
         callees = (self.names.resolve(path, name, local=facts.imports) for name in facts.returned)
@@ -114,7 +114,7 @@ class Models:
 
     def _has_models(self, path: str, dotted: str, local: Sequence[Import]) -> bool:
         """Whether `nets.__dict__` is that of a module of the project that has models."""
-        module = self.names.resolve(path, dotted.removesuffix(LOOKED_UP), local=local)
+        module = self.names.resolve(path, dotted.removesuffix(IN_MODULE), local=local)
         is_here = module is not None and module.kind == "module"
         file = self.names.tree.module_file(module.where) if module and is_here else None
         return file is not None and any(map(self.modules, self.names.starred_files(file)))

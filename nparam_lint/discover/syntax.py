@@ -145,7 +145,7 @@ def choices(node: ast.expr) -> Iterator[ast.expr]:
         yield node
 
 
-LOOKED_UP = ".__dict__"  # of a module, in which a name is looked up: `nets.__dict__[name](3)`
+IN_MODULE = ".__dict__"  # of a module, in which a name is looked up: `nets.__dict__[name](3)`
 
 
 def returned_calls(
@@ -186,7 +186,7 @@ def returned_calls(
                 called = [source.func]
                 while called:
                     for kind in choices(called.pop(0)):
-                        name = dotted_name(kind) or _module_of_getattr(kind)
+                        name = called_name(kind)
                         if not name or name in callees:
                             continue
                         callees[name] = None
@@ -198,12 +198,13 @@ def returned_calls(
     return tuple(callees), frozenset(names)
 
 
-def _module_of_getattr(node: ast.expr) -> str:
-    """`nets.__dict__` of `getattr(nets, name)`, which looks a name up there, too."""
+def called_name(node: ast.expr) -> str:
+    """The dotted name of what is called; `nets.__dict__` of `nets.__dict__[name]`, and of
+    `getattr(nets, name)`, which looks a name up there, too."""
     if isinstance(node, ast.Call) and dotted_name(node.func) == "getattr" and node.args:
         module = dotted_name(node.args[0])
-        return module and f"{module}{LOOKED_UP}"
-    return ""
+        return module and f"{module}{IN_MODULE}"
+    return dotted_name(node)
 
 
 def origin(node: ast.expr) -> ast.expr:

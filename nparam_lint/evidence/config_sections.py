@@ -48,11 +48,8 @@ class ConfigSections:
         """Those of a file, one for each of its sections."""
         if not _IN_TEXT.search(file.text):
             return
-        values: dict[Keys, str] = {}
-        lines: dict[Keys, int] = {}
+        values: dict[Keys, str] = {keys: value for keys, _, value in file.entries}
         for keys, line, value in file.entries:
-            values[keys], lines[keys] = value, line
-        for keys, value in values.items():
             match = None if value else _SECTION.match(str(keys[-1]))
             if match is None:
                 continue
@@ -70,4 +67,4 @@ class ConfigSections:
                 (item,) = fitting
                 is_class = item.kind == "class"
                 symbol = Symbol("class" if is_class else "function", item.path, item.qualname)
-                yield ModelNode(file.path, keys, lines[keys], "section", item.qualname, symbol)
+                yield ModelNode(file.path, keys, line, "section", item.qualname, symbol)

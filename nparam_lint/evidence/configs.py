@@ -61,12 +61,8 @@ class ConfigModels:
         for path in sorted(self.files.paths, key=order):
             nodes = marked.get(path, ())
             for node in nodes:
-                if node.kind in ("type", "component", "named"):
-                    values = [*self.files.values_below(node)]
-                    network = (node.symbol, *values)
-                    if network in networks or len(values) == 1:  # its name alone says as much
-                        continue
-                    networks.add(network)
+                if self._is_known(node, networks):
+                    continue
                 for number, (recipe, note) in enumerate(self._recipes.recipes(node)):
                     yield _model(node, recipe, note, _CHANGED if number else 0)
             file = None if nodes else self.files.file(path)
@@ -80,10 +76,22 @@ class ConfigModels:
                 yield _model(script_node, recipe, note, rank)
             # A script knows better what else is to be done.
             for node in self._sections.nodes(file) if file and not built else ():
-                for recipe, note in self._recipes.recipes(node):
-                    yield _model(node, recipe, note, _BESIDE)
+                if not self._is_known(node, networks):
+                    for recipe, note in self._recipes.recipes(node):
+                        yield _model(node, recipe, note, _BESIDE)
         for node, recipe in self._registry:
             yield _model(node, recipe)
+
+    def _is_known(self, node: ModelNode, networks: set[tuple[object, ...]]) -> bool:
+        """Whether another file has the same arguments for a class that a node names, or the node
+        has none; those of this one are added."""
+        if node.kind not in ("type", "component", "named", "section"):
+            return False
+        values = [*self.files.values_below(node)]
+        network = (node.symbol, *values)
+        is_known = network in networks or (len(values) == 1 and node.kind != "section")
+        networks.add(network)
+        return is_known
 
     def whole(self) -> Iterator[tuple[str, list[ConfigModel]]]:
         """The files, each with the one model that it stands for; or with several, if it does not

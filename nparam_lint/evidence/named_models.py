@@ -7,10 +7,10 @@ import ast
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from nparam_lint.discover.syntax import dotted_name, text_of
+from nparam_lint.discover.syntax import IN_MODULE, called_name, dotted_name, text_of
 from nparam_lint.evidence.literal_tables import read_table
-from nparam_lint.evidence.options import default_text, given, value_in, variants, words_for
-from nparam_lint.evidence.statements import BUILTINS, NoWay, stores
+from nparam_lint.evidence.options import default_text, defaulting_to, value_in, variants, words_for
+from nparam_lint.evidence.statements import NoWay, stores
 from nparam_lint.ground.script_words import LOOK_UPS, LOOKED_UP_VALUE
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class ChosenModel(NamedTuple):
     def as_default(self, options: Mapping[str, ast.Call]) -> dict[str, ast.Call]:
         """The option as if its value were the default, for a script with these options."""
         value = self.value or (value_in(self.words) if self.words else None)
-        return {self.option: given(options.get(self.option), self.option, value)} if value else {}
+        return {self.option: defaulting_to(value, self.option, options)} if value else {}
 
     def words_in(self, options: Mapping[str, ast.Call]) -> tuple[str, ...]:
         """The words in a script with these options. Raises NoWay where it has not this one."""
@@ -164,14 +164,13 @@ def _named(calls: FileCalls, function: ast.expr, name: str, attribute: str) -> T
         paths.sort(key=lambda path: path.count("/"))  # what is deep below may be a copy
         is_sure = paths and [path.count("/") for path in paths].count(paths[0].count("/")) == 1
         return search.target_of(search.names.resolve(paths[0], attribute)) if is_sure else None
+    module, is_module, _ = called_name(function).partition(IN_MODULE)
+    if is_module and calls.is_bound(module) and not calls.is_from_project(module.partition(".")[0]):
+        return None  # `torchvision.models.__dict__[args.net]()`
     for node in ast.walk(function):
         if isinstance(node, ast.Name):
             dotted = name if node.id == "eval" else f"{node.id}.{name}"
             if target := search.target_of(calls.resolve(dotted)):
                 return target
-            is_imported = calls.is_bound(node.id) and node.id not in BUILTINS
-            module = calls.resolve(node.id) if is_imported else None
-            if module and module.kind == "outside" and not calls.is_from_project(node.id):
-                return None  # `torchvision.models.__dict__[args.net]()`
     targets = search.by_name.get(name, ())
     return targets[0] if len(targets) == 1 else None

@@ -13,14 +13,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from nparam_lint.discover.source_tree import cached_method
-from nparam_lint.evidence.object_changes import is_read
+from nparam_lint.evidence.object_changes import is_read, note_on
 from nparam_lint.evidence.options import arguments_of_script, lacks_value, with_defaults
 from nparam_lint.evidence.places import Frame
 from nparam_lint.evidence.statements import NoWay
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.paths import parent, within
-from nparam_lint.ground.script_words import OPTIONS, SCRIPT_FILE, TEST_FILE
+from nparam_lint.ground.script_words import OPTIONS, RUN_SETTING, SCRIPT_FILE, TEST_FILE
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
@@ -166,16 +166,17 @@ class OptionObjects:
         at = Position(path, place.call.lineno, place.call.col_offset + 1)
         evidence = self.search.evidence(target, call, statements, at, _RANK, path)
         text = self.search.query.text(target.location)
-        set_later = {
+        is_beside = within([parent(path)])
+        later = {
             name: at
             for name, at in self.set_later.items()
-            if is_read(name, text) and not at.startswith(f"{target.location}:")
+            if is_beside(at) and not at.startswith(f"{target.location}:") and is_read(name, text)
         }
         notes = [f"as in {command.place}"] if command else []
-        if set_later:
-            first, *others = set_later
+        if later:
+            first, *others = later
             names = f"{first} and {len(others)} more" if others else first
-            notes.insert(0, f"{names} as before {set_later[first]} sets it")
+            notes.insert(0, note_on({names: later[first]}))
         return replace(evidence, way=replace(evidence.way, note="; ".join(notes)))
 
     @cached_property
@@ -187,9 +188,10 @@ class OptionObjects:
         for path in sorted({*tree.files} - scripts):
             source = tree.source(path)
             for match in _SETS.finditer(source):
-                if OPTIONS.match(match[1].decode()):
+                name = match[2].decode()
+                if OPTIONS.match(match[1].decode()) and not RUN_SETTING.match(name):
                     line = source.count(b"\n", 0, match.start()) + 1
-                    places.setdefault(match[2].decode(), f"{path}:{line}")
+                    places.setdefault(name, f"{path}:{line}")
         return places
 
     @cached_property

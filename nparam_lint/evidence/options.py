@@ -96,9 +96,9 @@ def default_text(call: ast.Call) -> str | None:
     return text_of(keyword(call, "default"))
 
 
-def given(option: ast.Call | None, name: str, value: str) -> ast.Call:
+def defaulting_to(value: str, name: str, options: Mapping[str, ast.Call]) -> ast.Call:
     """An option, as if this value were its default."""
-    kind = keyword(option, "type") if option else None
+    kind = keyword(options[name], "type") if name in options else None
     is_number = isinstance(kind, ast.Name) and kind.id in ("int", "float")
     text = value if is_number and value.isdecimal() else repr(value)
     call = expression(f"add_argument({name!r}, default={text})")

@@ -986,6 +986,18 @@ def test_what_is_looked_up_and_called_without_arguments(tmp_path, module):
     assert looked_up == [built] * (module == "net")
 
 
+def test_a_registry_of_another_package_may_have_models_of_the_project(tmp_path):
+    """What `create_model` of timm looks up, the project has registered."""
+    script = (
+        "import argparse\nfrom timm.models import create_model\n"
+        "parser = argparse.ArgumentParser()\nparser.add_argument('--model', default='small')\n"
+        "args = parser.parse_args()\ncreate_model(args.model, d=3)\n"
+    )
+    net = f"{NET}\ndef small(d):\n    return Net(d)\n"
+    calls = [way.recipe.call for way in ways(tmp_path, {"main.py": script, "net.py": net})]
+    assert "create_model(args.model, d=3)" in calls
+
+
 def test_what_other_files_set_of_the_options_later_is_told(tmp_path):
     later = "class Exp:\n    def build(self):\n        self.args.dim = 2\n        args.rows = 3\n"
     files = {"zoo.py": ZOO, "run.py": SCRIPT}
@@ -993,7 +1005,7 @@ def test_what_other_files_set_of_the_options_later_is_told(tmp_path):
     found = told(
         tmp_path, {**files, "exp.py": f"{later}        self.args.classes = rows.dim = 4\n"}
     )
-    assert found[0].endswith("  # dim and 1 more as before exp.py:3 sets it")
+    assert found[0].endswith("  # dim and 1 more as it is before exp.py:3 sets it")
 
 
 def test_of_two_calls_that_are_the_same_that_of_a_script_is_kept(tmp_path):

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -64,3 +66,34 @@ def test_what_is_written_goes_nowhere_and_what_is_read_is_what_is_there(tmp_path
             assert copied.read_text() == "as it was"
     assert not absent.exists()
     assert there.read_text() == "as it was"
+
+
+def test_weights_are_not_fetched_whoever_fetches_them(tmp_path, monkeypatch):
+    """Nor read where they are not, however the file is given; other files are fetched."""
+    torch = pytest.importorskip("torch")
+    fetched = []
+
+    def download(url, **_):
+        fetched.append(url)
+
+    def load_file(filename):
+        return {"a": filename}
+
+    wget, safetensors, user = (ModuleType(name) for name in ("wget", "safetensors.torch", "user"))
+    wget.download = user.download = download
+    safetensors.load_file = user.load_file = load_file
+    for module in (wget, safetensors, user):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    stored = tmp_path / "a.safetensors"
+    stored.touch()
+    addresses = []
+    with without_effects(torch, addresses):
+        path = user.download("https://example.com/b.pth", out=str(tmp_path / "b.pth"))
+        user.download("https://example.com/words.txt")
+        absent = user.load_file(filename=str(tmp_path / "c.safetensors"))
+        present = user.load_file(filename=str(stored))
+        torch.nn.Linear(1, 1).load_state_dict({name: absent[name] for name in ("a", "b")})
+    assert (path, fetched) == (str(tmp_path / "b.pth"), ["https://example.com/words.txt"])
+    assert addresses == ["https://example.com/b.pth", str(tmp_path / "c.safetensors")]
+    assert present == {"a": str(stored)}
+    assert (user.download, user.load_file) == (download, load_file)

@@ -26,11 +26,11 @@ _ADDS = frozenset(
 )
 # What fetches files, by the modules that have it. Of weights nothing is fetched.
 _FETCHERS = {
-    "torch.hub": ("download_url_to_file",),
-    "urllib.request": ("urlretrieve",),
-    "wget": ("download",),
-    "gdown": ("download",),
-    "huggingface_hub.file_download": ("hf_hub_download",),
+    "torch.hub": "download_url_to_file",
+    "urllib.request": "urlretrieve",
+    "wget": "download",
+    "gdown": "download",
+    "huggingface_hub.file_download": "hf_hub_download",
 }
 _TIMM_FACTORIES = "timm.models._factory", "timm.models.factory"
 # What `create_model` gives that it did not when many repositories were written.
@@ -80,16 +80,18 @@ def without_effects(torch, addresses):
         addresses.append(url)
         return AbsentWeights()
 
-    def read_known(load_file, f, *args, **kwargs):
-        if isinstance(f, (str, os.PathLike)) and not os.path.exists(f):
-            addresses.append(os.fspath(f))
+    def read_known(load_file, *args, **kwargs):
+        file = args[0] if args else kwargs.get("f", kwargs.get("filename"))
+        if isinstance(file, (str, os.PathLike)) and not os.path.exists(file):
+            addresses.append(os.fspath(file))
             return AbsentWeights()
-        return load_file(f, *args, **kwargs)
+        return load_file(*args, **kwargs)
 
     def load_known(self, state_dict, *args, **kwargs):
+        if isinstance(state_dict, AbsentWeights):
+            return _Keys([], [])
         # Also what was made of them: `{name: value for name, value in weights.items()}`.
-        is_absent = all(isinstance(value, AbsentWeights) for value in state_dict.values())
-        if isinstance(state_dict, AbsentWeights) or (is_absent and addresses):
+        if addresses and all(isinstance(v, AbsentWeights) for v in dict(state_dict).values()):
             return _Keys([], [])
         return load_state(self, state_dict, *args, **kwargs)
 
@@ -137,26 +139,27 @@ def without_effects(torch, addresses):
         (vars(torch.hub), "list", lambda *args, **kwargs: []),
         (vars(torch), "load", functools.partial(read_known, torch.load)),
     ]
-    if safetensors := sys.modules.get("safetensors.torch"):
-        load_file = functools.partial(read_known, safetensors.load_file)
-        changes.append((vars(safetensors), "load_file", load_file))
     if yaml := sys.modules.get("yaml"):
         changes.append((vars(yaml), "load", functools.partial(plain_load, yaml.load, yaml)))
     for name in _TIMM_FACTORIES:
         names = getattr(sys.modules.get(name), "__dict__", {})
         if find := names.get("model_entrypoint"):
             changes.append((names, "model_entrypoint", functools.partial(plain_entrypoint, find)))
-    without = {id(fetch): fetch_nothing}
-    fetchers = {"load_state_dict_from_url", "load_url"}  # as it was called before
-    for place, names in _FETCHERS.items():
-        for name in names if place in sys.modules else ():
-            function = getattr(sys.modules[place], name)
-            without[id(function)] = without_weights(function, addresses)
-            fetchers.add(name)
+    in_place_of = {id(fetch): fetch_nothing}  # also where a file has imported it
+    called = {"load_state_dict_from_url", "load_url"}  # as it was called before
+    if safetensors := sys.modules.get("safetensors.torch"):
+        load_file = safetensors.load_file
+        in_place_of[id(load_file)] = functools.partial(read_known, load_file)
+        called.add("load_file")
+    for place, name in _FETCHERS.items():
+        if module := sys.modules.get(place):
+            function = getattr(module, name)
+            in_place_of[id(function)] = fetching_no_weights(function, addresses)
+            called.add(name)
     for module in list(sys.modules.values()):
         names = getattr(module, "__dict__", {})
-        for name in fetchers:
-            if function := without.get(id(names.get(name))):
+        for name in called:
+            if function := in_place_of.get(id(names.get(name))):
                 changes.append((names, name, function))
     with contextlib.ExitStack() as undo:
         for names, name, value in changes:
@@ -171,7 +174,7 @@ def without_effects(torch, addresses):
         yield
 
 
-def without_weights(fetch, addresses):
+def fetching_no_weights(fetch, addresses):
     """A function that fetches files, with whatever arguments, except those of weights, whose
     addresses are added to the list: it gives where such a file would be."""
 
