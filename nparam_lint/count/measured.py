@@ -226,12 +226,13 @@ class Measured(Struct, frozen=True):
     `definitions`: where what was called is defined, as `path:line`, or its dotted name. `type`:
     the full name of the model's class; `types`: those of all modules inside it; `no_routing`:
     why its active parameters are unknown; `misdeclared`: what is wrong with what was declared
-    about its experts; `fused`: its parameters once its own methods of that name made it ready for
-    inference; `dtypes`: its bytes by dtype, where it was built by itself; `variables`:
-    the arguments that can be varied, where they were asked for; `inside`: the project's own
-    modules in it; `weights`: of each of the `parameters`, what the metric that was asked for
-    counts of one element; nothing where that is 1. `lines`: those that made its parameters, by
-    file. `seconds`: how long it took to build and count it, without imports."""
+    about its experts; `fusing`: its own methods that make it ready for inference, and `fused`: its
+    parameters then, where all of them were asked for; `dtypes`: its bytes by dtype, where it was
+    built by itself; `variables`: the arguments that can be varied, where they were asked for;
+    `inside`: the project's own modules in it; `weights`: of each of the `parameters`, what the
+    metric that was asked for counts of one element; nothing where that is 1. `lines`: those that
+    made its parameters, by file. `seconds`: how long it took to build and count it, without
+    imports."""
 
     call: str
     modules: tuple[ModuleRow, ...]
@@ -250,7 +251,8 @@ class Measured(Struct, frozen=True):
     types: tuple[str, ...] = ()
     no_routing: str | None = None
     misdeclared: str | None = None
-    fused: tuple[str, int] | None = None
+    fusing: str = ""
+    fused: int | None = None
     inside: tuple[InsideRow, ...] = ()
     traces: Traces | None = None
     dtypes: tuple[DtypeRow, ...] = ()

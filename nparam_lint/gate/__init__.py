@@ -27,11 +27,12 @@ from nparam_lint.gate import (
     fill_in,
     formula_check,
     inside,
+    measures,
     shards,
     stated_counts,
     ways,
 )
-from nparam_lint.gate.building import count_models, paths_read
+from nparam_lint.gate.building import count_models, fused_counts, paths_read
 from nparam_lint.gate.candidates import (
     WITH_PARAMETERS,
     Candidate,
@@ -39,6 +40,7 @@ from nparam_lint.gate.candidates import (
     Selection,
     select_models,
 )
+from nparam_lint.gate.judge import judge
 from nparam_lint.gate.judgements import assemble_report, complete_codes, judge_models
 from nparam_lint.gate.reading import listed, read_source, read_targets, static_findings
 from nparam_lint.gate.report import Report
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nparam_lint.config.session import Session
+    from nparam_lint.count.answers import Answers
     from nparam_lint.gate.hooks import FindCauses, FormulaAnalysis
     from nparam_lint.gate.report import ModelReport
     from nparam_lint.gate.shards import Division
@@ -145,7 +148,7 @@ def _with_the_rest(
     report = replace(report, test_files=len(source.discovery.left_out))
     if is_whole:
         with Aside("the counts that texts state"):
-            report = stated_counts.with_stated_counts(report, source)
+            report = stated_counts.with_stated_counts(report, source, candidates)
     return report
 
 
@@ -172,7 +175,7 @@ def _with_staged_counts(report: Report, session: Session) -> Report:
     selection = as_the_project_builds(whole, select_models(whole.candidates))
     candidates = stated_counts.named_in(stating, selection.candidates)
     built = measure(whole, replace(selection, candidates=candidates))
-    return stated_counts.with_counts_at(places, stating, report, built, whole)
+    return stated_counts.with_counts_at(places, stating, report, built, whole, candidates)
 
 
 def as_the_project_builds(source: ProjectSource, selection: Selection) -> Selection:
@@ -264,6 +267,22 @@ def _has_lines_of(place: str, report: Report) -> bool:
     )
 
 
+def _add_fused(answers: Answers, candidates: Sequence[Candidate], source: ProjectSource) -> None:
+    """Add the fused count of each model that has one, and a budget that may be it."""
+    measured: dict[int, Measured] = {}
+    for number, candidate in enumerate(candidates):
+        answer = answers.measurements[number]
+        if not isinstance(answer, Measured) or not answer.fusing:
+            continue
+        tolerance = source.settings.for_file(candidate.target.location).tolerance
+        budgets = filter(measures.is_plain_total, candidate.budgets)
+        if any(judge(budget, answer, tolerance)[1] for budget in budgets):
+            measured[number] = answer
+    counts = fused_counts([candidates[number] for number in measured], source)
+    for (number, answer), count in zip(measured.items(), counts, strict=True):
+        answers.measurements[number] = replace(answer, fused=count)
+
+
 def measure(
     source: ProjectSource,
     selection: Selection,
@@ -289,6 +308,7 @@ def measure(
             answers, resized = formula_check.count_resized(requests, source, analysis, meanwhile)
         else:
             answers, resized = count_models(requests, source, meanwhile), {}
+        _add_fused(answers, candidates, source)
         outcomes = judge_models(selection, answers, source.session, resized)
         models, skipped = outcomes.together(selection.skipped, selection.containment)
         if analysis:

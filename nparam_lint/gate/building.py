@@ -15,7 +15,7 @@ from nparam_lint.count import remote_machines, remote_run
 from nparam_lint.count.answers import Answers
 from nparam_lint.count.run import run_orders, what_was_read
 from nparam_lint.discover.files import list_buildable
-from nparam_lint.gate.candidates import Candidate, one_reason
+from nparam_lint.gate.candidates import WITH_PARAMETERS, Candidate, one_reason
 from nparam_lint.ground.orders import Ask, ImportAttempt, Order
 from nparam_lint.ground.paths import within
 
@@ -60,6 +60,13 @@ def count_models(
         folders = sorted(source.discovery.tree.folders - {""})
         answers.inside = environments_in(session.home, folders)
     return answers
+
+
+def fused_counts(candidates: Sequence[Candidate], source: ProjectSource) -> list[int | None]:
+    """What each of these has once its own methods made it ready for inference; None of what was not
+    counted then. To find out takes as long as a build, and few want to know."""
+    answers = count_models([(candidate, WITH_PARAMETERS) for candidate in candidates], source)
+    return [getattr(answers.measurements[n], "fused", None) for n in range(len(candidates))]
 
 
 def paths_read(candidates: Sequence[Candidate], source: ProjectSource) -> list[str | None]:

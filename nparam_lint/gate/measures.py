@@ -39,12 +39,16 @@ _FEWEST = 10**5  # that people write in millions
 def explain_budget(budget: Budget, bounds: Bounds, part: Measured | InsideRow) -> str:
     """The same sentence about a broken budget, where it is one number for the parameters of the
     whole model."""
-    selector = budget.selector
-    if not isinstance(part, Measured) or selector.module or selector.metric != "total":
-        return ""
-    if budget.value.form not in _SINGLE:
+    if not (isinstance(part, Measured) and is_plain_total(budget)):
         return ""
     return fitting_measure(budget.value.text, [bounds], part)
+
+
+def is_plain_total(budget: Budget) -> bool:
+    """Whether a budget is one number for the parameters of a whole model."""
+    selector = budget.selector
+    is_total = selector.metric == "total" and not (selector.module or budget.target.host)
+    return is_total and budget.value.form in _SINGLE
 
 
 def fitting_measure(text: str, bounds: Sequence[Bounds], measured: Measured) -> str:
@@ -112,9 +116,8 @@ def _measures(measured: Measured) -> Iterator[tuple[str, int]]:
     if root.active:
         yield "its active parameters", root.active
     yield "its parameters and buffers", root.total + root.buffers
-    if measured.fused:
-        method, total = measured.fused
-        yield f"it after its {method}()", total
+    if measured.fused is not None:
+        yield f"it after its {measured.fusing}()", measured.fused
     if norms := sum(row.own for row in rows if _NORM.search(row.type)):
         # Of its weight and bias the convolution keeps a bias.
         yield "it with each norm fused into its convolution", root.total - norms // 2

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
+from nparam_lint.count.measured import Measured
 from nparam_lint.discover.claims import stated
 from nparam_lint.discover.claims.stated import StatedCount
 from nparam_lint.discover.files import list_stating
 from nparam_lint.gate import measures, model_names
+from nparam_lint.gate.building import fused_counts
 from nparam_lint.gate.judgements import in_order, reported_findings
 from nparam_lint.gate.reading import listed
 from nparam_lint.gate.report import StatedOutcome
@@ -47,6 +49,7 @@ if TYPE_CHECKING:
     from nparam_lint.ground.notation.grammar import Bounds, Tolerance
 
 Stating: TypeAlias = "dict[str, tuple[list[StatedCount], bytes]]"  # of each file, and its content
+_Judged: TypeAlias = "tuple[list[StatedOutcome], list[Finding], dict[Position, list[Position]]]"
 _OF_A_HOOK = (*DOC_SUFFIXES, ".py", ".yaml", ".yml", ".toml")
 _CHECKPOINT = ".safetensors"
 _SIZE_IN_NAME = re.compile(
@@ -68,12 +71,13 @@ _OF_ANOTHER = "this is what "  # so begins what is said of a number that is anot
 _LONGEST_HEADER = 100_000_000  # bytes, as the format's own reader allows
 
 
-def with_stated_counts(report: Report, source: ProjectSource) -> Report:
+def with_stated_counts(
+    report: Report, source: ProjectSource, candidates: Iterable[Candidate]
+) -> Report:
     """The report with what comes of each stated count; those that are certain and wrong are
-    findings."""
+    findings. `candidates`: those that it reports on."""
     stating = _stating(source.session, within(source.places))
-    names = model_names.ModelNames(report)
-    outcomes, findings, repeated = _judged(stating, report, names, source)
+    names, outcomes, findings, repeated = _judged(stating, report, source, candidates)
     report = _with_repeated(report, repeated)
     outcomes = [*_of_uncounted(outcomes, report), *_of_names(names)]
     every = [*report.findings, *findings]
@@ -143,11 +147,39 @@ def _stating(session: Session, in_scope: Callable[[str], object]) -> Stating:
 
 
 def _judged(
+    stating: Stating, report: Report, source: ProjectSource, candidates: Iterable[Candidate]
+) -> tuple[
+    model_names.ModelNames, list[StatedOutcome], list[Finding], dict[Position, list[Position]]
+]:
+    """The names of the models of a report, and what comes of the counts of some files by them; of a
+    model that a wrong number may be about, also by what it has when it is fused. `candidates`: what
+    was built for the report."""
+    names = model_names.ModelNames(report)
+    judged = _compared(stating, report, names, source)
+    doubted = {o.model.bare for o in judged[0] if o.verdict == "wrong" and o.model}
+    builds = {(str(candidate.target), candidate.way): candidate for candidate in candidates}
+    measured = {
+        number: answer
+        for number, model in enumerate(report.models)
+        if model.bare in doubted and (model.target, model.way) in builds
+        if isinstance(answer := model.measurement, Measured) and answer.fusing
+    }
+    if not measured:
+        return names, *judged
+    models = [*report.models]
+    wanted = [builds[models[number].target, models[number].way] for number in measured]
+    for (number, answer), count in zip(measured.items(), fused_counts(wanted, source), strict=True):
+        models[number] = replace(models[number], measurement=replace(answer, fused=count))
+    names = model_names.ModelNames(replace(report, models=tuple(models)))
+    return names, *_compared(stating, report, names, source)
+
+
+def _compared(
     stating: Stating, report: Report, names: model_names.ModelNames, source: ProjectSource
-) -> tuple[list[StatedOutcome], list[Finding], dict[Position, list[Position]]]:
-    """What comes of the counts of some files, by the models of a report; the findings; and, by the
-    places of broken budgets, where the same is stated. What is a budget, or a claim in a model's
-    own docstring, is judged as such."""
+) -> _Judged:
+    """What comes of the counts of some files by these names; the findings; and, by the places of
+    broken budgets, where the same is stated. What is a budget, or a claim in a model's own
+    docstring, is judged as such."""
     settings = source.session.settings
     declared = {(b.position.path, b.position.line) for m in report.models for b in m.budgets}
     outcomes: list[StatedOutcome] = []
@@ -266,11 +298,16 @@ def named_in(stating: Stating, candidates: Iterable[Candidate]) -> list[Candidat
 
 
 def with_counts_at(
-    places: set[Position], stating: Stating, report: Report, built: Report, source: ProjectSource
+    places: set[Position],
+    stating: Stating,
+    report: Report,
+    built: Report,
+    source: ProjectSource,
+    candidates: Iterable[Candidate],
 ) -> Report:
     """The report with the findings about the counts at some places, as a run over all models has
-    them. `built`: of the models that these name."""
-    _, findings, repeated = _judged(stating, built, model_names.ModelNames(built), source)
+    them. `built`: of the models that these name, the `candidates`."""
+    _, _, findings, repeated = _judged(stating, built, source, candidates)
     inside = {budget: [at for at in found if at in places] for budget, found in repeated.items()}
     report = _with_repeated(report, {budget: found for budget, found in inside.items() if found})
     every = dict.fromkeys([*report.findings, *(f for f in findings if f.position in places)])

@@ -22,7 +22,7 @@ from .building.project_import import cause_of
 from .building.script_effects import without_effects, without_loaders
 from .building.side_effect_guard import RefusedAction, is_refusal, needs_memory
 from .counting.count_model import Count
-from .counting.fused_layers import fused_model
+from .counting.fused_layers import fused_model, fusing_methods
 from .counting.late_layers import why_incomplete
 from .state import STATE
 from .torch_compat import Originals
@@ -315,12 +315,13 @@ class ModelBuild:
             self.check_on_cpu(count, text)
         if not is_checked:
             self.check_on_gpus(name, count, text)
-            with rung(torch, name):
-                fused = fused_model(torch, model, kinds)
-            if fused:
-                method, model_then = fused
-                then = Count(self.originals, model_then, self.origins)
-                result["fused"] = [method, then.count_rows()["total"]]
+            result["fusing"] = fusing_methods(kinds)
+            if result["fusing"] and self.job.ask.parameters:  # it takes as long as many a build
+                with rung(torch, name):
+                    fused = fused_model(torch, model)
+                if fused:
+                    then = Count(self.originals, fused, self.origins)
+                    result["fused"] = then.count_rows()["total"]
         result["call"] = text
         result["definitions"] = definitions_of(call.function, self.job)
         self.signature = count.signature  # that of the first build

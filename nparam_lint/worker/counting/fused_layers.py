@@ -10,15 +10,16 @@ import inspect
 METHODS = ("switch_to_deploy", "reparameterize", "fuse")
 
 
-def fused_model(torch, model, kinds):
-    """The name of the method, and a copy of the model on which it was called, wherever a module has
-    one; None where none has, or one fails. `kinds`: the classes of its modules. As in timm, a layer
-    that a method gives takes the place of its own."""
-    names = {*map(method_of, kinds)} - {None}
-    if not names:
-        return None
+def fusing_methods(kinds):
+    """The names of the methods that some of these classes of modules have; "" of none."""
+    return " and ".join(sorted({*map(method_of, kinds)} - {None}))
+
+
+def fused_model(torch, model):
+    """A copy of the model on which the method was called, wherever a module has one; None where one
+    fails. As in timm, a layer that a method gives takes the place of its own."""
     with contextlib.suppress(Exception, SystemExit), torch.no_grad():
-        return " and ".join(sorted(names)), fused(torch, copy.deepcopy(model))
+        return fused(torch, copy.deepcopy(model))
     return None
 
 
