@@ -5,6 +5,7 @@ Where torch changes one of them, this is the file to change.
 
 import builtins
 import collections
+import contextlib
 import functools
 import importlib
 import re
@@ -217,7 +218,7 @@ class Originals:
         self.layers = vars(nn)
         self.lists = (nn.ModuleList, nn.Sequential, nn.ModuleDict)
         self.containers = (*self.lists, nn.ParameterList, nn.ParameterDict)
-        self.Script = torch._C.ScriptModule
+        self.Script, self.ScriptObject = torch._C.ScriptModule, torch._C.ScriptObject
         self.parameters = nn.Module.parameters
         self.strided = torch.strided
         self.plain = torch._C.DisableTorchFunctionSubclass
@@ -319,6 +320,24 @@ class Originals:
         else:  # what is compiled
             items = parts.items()
         return [pair for pair in items if pair[1] is not None]
+
+    def packed(self, attributes):
+        """[(name, tensor)] of what a quantised layer of torch keeps in objects of C++, which it
+        saves with the model, though they are neither parameters nor buffers."""
+        packed = [pair for pair in dict.items(attributes) if type(pair[1]) is self.ScriptObject]
+        tensors, pending = [], packed[::-1]
+        while pending:
+            name, value = pending.pop()
+            if type(value) is self.ScriptObject:
+                with contextlib.suppress(Exception):
+                    pending.append((name, value.__getstate__()[0]))
+            elif isinstance(value, (tuple, list)):
+                pending += [(name, part) for part in reversed(value)]
+            elif isinstance(value, self.Tensor) and (
+                value.is_quantized or value.is_floating_point()
+            ):
+                tensors.append((name, value))
+        return tensors
 
     def modules_below(self, module):
         """A module and all below it, each once."""

@@ -111,7 +111,7 @@ class Count:
                 entry.owners.append(path)
             if parameters and torch.is_a(module, torch.embeddings):
                 self.embedding |= {id(weight) for _, weight in parameters} & self.parameters.keys()
-            for name, buffer in torch.entries(attributes, "_buffers"):
+            for name, buffer in torch.entries(attributes, "_buffers") + torch.packed(attributes):
                 if torch.is_lazy(buffer):
                     self.lazy.append(prefix + name)
                     continue
@@ -134,10 +134,13 @@ class Count:
                 continue
             for path in {above for owner in self.all_paths(owners) for above in upwards(owner)}:
                 shared[path] = tuple(map(add, shared.get(path, nothing), amounts))
+        paths = {row["path"] for row in self.rows}
         for row in reversed(self.rows):  # each after all that lies below it
             path = row["path"]
             if path and path in below:
                 above = path.rpartition(".")[0]
+                while above not in paths:  # `setattr(self, "layer.0", …)`
+                    above = above.rpartition(".")[0]
                 below[above] = tuple(map(add, below.get(above, nothing), below[path]))
         for path, amounts in shared.items():
             below[path] = tuple(map(add, below.get(path, nothing), amounts))
