@@ -2,7 +2,8 @@
 libcst.
 
 Only if the program certainly stays correct: the container is written out in `__init__`, everything
-put into it is created on the spot, and it is only used as an `nn.ModuleList` can be used.
+put into it is created on the spot, and it is only used as an `nn.ModuleList` can be used: in the
+class, in its file, and in the files that name the class.
 """
 
 from __future__ import annotations
@@ -15,16 +16,17 @@ import libcst as cst
 from msgspec import Struct
 
 from nparam_lint.discover.scan import parse_source
+from nparam_lint.discover.syntax import words_in
 from nparam_lint.gate.judgements import reported_findings
 from nparam_lint.gate.reading import read_source, static_findings
-from nparam_lint.gate.rules.nodes import nodes, plain_name, put_into
+from nparam_lint.gate.rules.nodes import last_name, nodes, plain_name, put_into
 from nparam_lint.gate.rules.source_file import SourceFile
 from nparam_lint.gate.rules.values import Values
 from nparam_lint.rewrite.cst_file import CstFile, Replacements
 from nparam_lint.rewrite.edits import FileEdit, Unsafe, edit_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from nparam_lint.config.session import Session
@@ -70,8 +72,11 @@ def plan_fixes(session: Session, paths: Sequence[Path], line: int | None = None)
     ]
 
     def rewrite(name: str, inside: Sequence[Finding]) -> tuple[bytes, bytes, dict[Finding, str]]:
-        old = source.discovery.tree.source(name)
-        return old, *fix(old, inside, source.discovery.modules(name))
+        tree = source.discovery.tree
+        others = ((path, tree.source(path)) for path in tree.files if path != name)
+        return tree.source(name), *fix(
+            tree.source(name), inside, source.discovery.modules(name), others
+        )
 
     placed = [(finding.position.path, finding) for finding in findings]
     files, reasons = edit_files(placed, session, rewrite)
@@ -80,17 +85,24 @@ def plan_fixes(session: Session, paths: Sequence[Path], line: int | None = None)
 
 
 def fix(
-    source: bytes, findings: Sequence[Finding], modules: frozenset[str]
+    source: bytes,
+    findings: Sequence[Finding],
+    modules: frozenset[str],
+    others: Iterable[tuple[str, bytes]] = (),
 ) -> tuple[bytes, dict[Finding, str]]:
     """The source with those containers registered of which that is safe; the other findings with
-    the reason. `modules`: the names of the classes that are an `nn.Module`."""
-    path = findings[0].position.path
+    the reason. `modules`: the names of the classes that are an `nn.Module`; `others`: the other
+    files of the project."""
+    path, others = findings[0].position.path, [*others]
     file = SourceFile(parse_source(path, source), modules)
     classes: dict[tuple[int, int], str] = {}
     reasons: dict[Finding, str] = {}
     for finding in findings:
         try:
-            classes |= _Container(file, finding).registered()
+            container = _Container(file, finding)
+            registered = container.registered()
+            container.check_uses_in([(path, source), *others])
+            classes |= registered
         except Unsafe as error:
             reasons[finding] = str(error)
     if not classes:
@@ -168,6 +180,17 @@ class _Container:
         kind = f"{kinds.pop()}{'Dict' if is_dict.pop() else 'List'}"
         return {self.file.place(v): self._class_name(kind, method) for v, method in containers}
 
+    def check_uses_in(self, files: Iterable[tuple[str, bytes]]) -> None:
+        """Raises Unsafe where a subclass, or anything that has such a model, may need a list."""
+        own, name = self.file.parsed.facts.path, self.owner.qualname.rpartition(".")[2]
+        for path, source in files:
+            words = words_in(source) if self.name.encode() in source else ()
+            if self.name.encode() in words and (path == own or name.encode() in words):
+                line = _line_of_use(parse_source(path, source).tree, self.name, name)
+                if line:
+                    place = f"line {line}" if path == own else f"{path}:{line}"
+                    raise Unsafe(f"{place} uses it in a way that may need a plain list or dict")
+
     def _additions(self, node: ast.AST, method: Method) -> Iterator[tuple[ast.expr, ast.expr]]:
         """What the attribute is assigned, and what is put into it in a way that is understood."""
         if isinstance(node, ast.Assign):
@@ -214,6 +237,29 @@ class _Container:
             if is_bound and self.file.outside(name) == f"torch.nn.{kind}":
                 return name
         raise Unsafe(f"the file does not import nn.{kind}")
+
+
+def _line_of_use(tree: ast.Module, name: str, owner: str) -> int:
+    """A line that uses an attribute of this name as an nn.ModuleList cannot be used, but for the
+    class `owner` itself, and what other classes than its subclasses have of that name; 0: none."""
+    family, passed_over = {owner}, set[int]()
+    for node in nodes([tree]):
+        if isinstance(node, ast.ClassDef):
+            is_derived = not family.isdisjoint(map(last_name, node.bases))
+            family |= {node.name} if is_derived else set()
+            for below in nodes(node.body):
+                is_own = isinstance(below, ast.Attribute) and plain_name(below.value) == "self"
+                if is_own and (node.name == owner or not is_derived):
+                    passed_over.add(id(below))
+        passed_over |= {id(use) for use in _harmless_uses(node)}
+    return next(
+        (
+            node.lineno
+            for node in nodes([tree])
+            if isinstance(node, ast.Attribute) and node.attr == name and id(node) not in passed_over
+        ),
+        0,
+    )
 
 
 def _is_plain_key(node: ast.expr | None) -> bool:

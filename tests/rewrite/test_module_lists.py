@@ -67,6 +67,29 @@ def test_what_may_not_be_safe_is_left(body):
     assert LEFT[body] in left[finding]
 
 
+USES = {
+    "class Sub(Net):\n    def sort(self):\n        self.layers.sort()\n": "line 10",
+    "def prune(net):\n    net.layers.remove(net.layers[0])\n": "line 9",
+    "class Other(nn.Module):\n    def sort(self):\n        self.layers.sort()\n": "",
+    "def last(net):\n    return [*reversed(net.layers)], net.layers[-1]\n": "",
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_it_is_left_where_others_need_a_list(use):
+    source = built("self.layers = [nn.Linear(2, 2), nn.ReLU()]")
+    together = f"{source}\n{use}"
+    (finding,) = lint_source(together, "net.py")
+    _, left = fix(together.encode(), [finding], frozenset({"Net"}))
+    assert [reason.partition(" uses")[0] for reason in left.values()] == [USES[use]] * bool(left)
+    assert bool(left) == bool(USES[use])
+    apart = f"from net import Net\n{use}".encode()
+    _, left = fix(source.encode(), [finding], frozenset({"Net"}), [("a.py", apart)])
+    assert [reason.startswith("a.py:") for reason in left.values()] == [True] * bool(USES[use])
+    _, left = fix(source.encode(), [finding], frozenset({"Net"}), [("a.py", use.encode())])
+    assert bool(left) == ("Net" in use)
+
+
 def test_a_list_before_super_init_is_left():
     source = "from torch import nn\nclass Net(nn.Module):\n    def __init__(self):\n"
     source += "        self.layers = [nn.Linear(2, 2), nn.ReLU()]\n        super().__init__()\n"
