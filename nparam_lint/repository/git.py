@@ -185,25 +185,35 @@ class Repository:
         """The numbers of the lines that the next commit adds or changes, in files of some kinds
         below a folder of the repository; the paths are relative to it."""
         inside = re.sub(r"[\\*?[]", r"\\\g<0>", folder)
-        top = f":(top,glob){inside}/**/*" if folder else ":(top,glob)**/*"
+        top = ":(top,glob,icase)" + (f"{inside}/**/*" if folder else "**/*")
         changed = ("--cached", "--no-renames", "--", *(f"{top}{suffix}" for suffix in suffixes))
-        plain = ("--no-color", "--no-ext-diff", "--no-textconv", "-U0", "--inter-hunk-context=0")
+        plain = (
+            "--no-color",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--text",
+            "-U0",
+            "--inter-hunk-context=0",
+        )
         # The names, as they are: in the patch there are prefixes, and quotes.
         output = self.run("diff", *plain, "--numstat", "-z", "-p", *changed)
         listing, _, patch = output.partition("\0\0")
         names = (entry.split("\t", 2)[2] for entry in listing.split("\0"))
         lines: dict[str, set[int]] = {}
-        path, inside_hunk = "", 0
+        path, header, inside_hunk = "", "", 0
         for line in patch.split("\n"):
             if inside_hunk:
                 inside_hunk -= line.startswith(("-", "+"))
             elif line.startswith("diff --git "):
-                path = next(names).removeprefix(f"{folder}/")
+                # A file that became a link has two patches, of one name.
+                path = path if line == header else next(names)
+                header = line
             elif hunk := _HUNK.match(line):
                 start, count = int(hunk[2]), int(hunk[3] or 1)
                 inside_hunk = int(hunk[1] or 1) + count
                 lines.setdefault(path, set()).update(range(start, start + count))
-        return lines
+        below = f"{folder}/" if folder else ""  # in no other case than this, unlike the suffixes
+        return {p.removeprefix(below): n for p, n in lines.items() if p.startswith(below)}
 
     def is_changed(self, *, staged: bool) -> bool:
         """Whether a tracked file of the working tree, or of the index, differs from HEAD, or seems

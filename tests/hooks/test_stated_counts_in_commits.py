@@ -49,10 +49,15 @@ def test_wrong_counts_are_refused_where_they_are_written(hooked):
 def test_lines_are_found_whatever_git_is_set_to_and_in_a_project_in_a_folder(judged):
     sample = judged({"p[1]/nets.py": NETS, "p[1]/nparam-lint.toml": CONFIG})
     plus = "++ a line that begins so\n# grid\n\n" + README
-    sample.add({"p[1]/b/R.md": README, 'p[1]/a"b.md': README, "p[1]/plus.md": plus})
+    sample.committed({"p[1]/a.yaml": "x: 1\n", ".gitattributes": "*.MD -diff\n"})
+    sample.add({"p[1]/b/R.MD": README, 'p[1]/a"b.md': README, "p[1]/plus.md": plus})
+    sample.add({"P[1]/R.md": README})
+    (sample.path / "p[1]/a.yaml").unlink()
+    (sample.path / "p[1]/a.yaml").symlink_to("plus.md")
+    sample.git("add", "--all")
     for setting in ("diff.mnemonicPrefix", "diff.noprefix"):
         sample.git("config", setting, "true")
-        lines = ("b/R.md:1", 'a"b.md:1', "plus.md:4")
+        lines = ("b/R.MD:1", 'a"b.md:1', "plus.md:4")
         refused(sample.commit(), *(f"{at}:13  NPL013" for at in lines))
         sample.git("config", "--unset", setting)
 
