@@ -65,6 +65,14 @@ _PREPOSITION = re.compile(
     |to|using|via|with|within|without)\b""",
     re.IGNORECASE | re.VERBOSE,
 )
+# Of which model of the name: "a half-width Net", "Net (width 500)"; and of what else: "Net uses
+# 100K-parameter adapters", not "Net is a 2M-parameter network".
+_ONE_OF_THEM = re.compile(r"\ban?\s+(?:[\w-]+\s+)+$", re.IGNORECASE)
+_SIZE_BEHIND = re.compile(r"[\s*_`]*[(\[][^()\[\]]*[0-9]")
+_OF_NOUN = re.compile(r"\S+[\s-]+param(?:eter)?[\s-]+[A-Za-z]")
+_APPOSED = re.compile(
+    r"(?:\b(?:is|was|are|were|be|as)\s|[,(:–—-])\s*(?:(?:an?|the|our|about|roughly|small)\s+)*\W*$"
+)
 _LINK = re.compile(r"\w+://\S+")
 _NUMBER_BEFORE = re.compile(r"(?<![\w-])[0-9][\w.,]*\s*%?\s*$")
 _WORDS_OF_NAME = 3
@@ -163,6 +171,12 @@ def is_plain(count: StatedCount, model: NamedModel) -> bool:
         return False
     if count.definition or count.in_file or not (named_before or named_after):
         return True
+    for start in named_before:
+        behind = _WORD.sub("", before[start:], count=1)
+        if _ONE_OF_THEM.search(before[:start]) or _SIZE_BEHIND.match(behind):
+            return False
+    if named_before and _OF_NOUN.match(after) and not _APPOSED.search(before):
+        return False
     return not _PREPOSITION.search(before if named_before else before + after[: named_after[0]])
 
 
