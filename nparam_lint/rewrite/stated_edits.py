@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
+from textwrap import indent
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
@@ -31,9 +32,12 @@ if TYPE_CHECKING:
 
 _About: TypeAlias = "tuple[Position, str, str, Origin]"  # of `Edit` and `Left`
 _WRITTEN = re.compile(
-    r"(?P<number>[0-9][0-9,_]*(?:\.[0-9]+)?(?:[eE]\+?[0-9]+)?)"
+    # Of `5000000,80` the comma begins another cell.
+    r"(?P<number>(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+(?:_[0-9]+)*)(?:\.[0-9]+)?(?:[eE]\+?[0-9]+)?)"
     r"(?P<suffix>\s?[kKmMbBgGtT](?![A-Za-z0-9]))?"
 )
+_ITEM = re.compile(r"\s*(?:[-*+•]|\(?(?:[0-9]+|[a-zA-Z]|#)[.)])\s")
+_IMAGE = re.compile(r"!\[[^\]]*$")
 _SUFFIXES = {1: "", 10**3: "k", 10**6: "M", 10**9: "B", 10**12: "T"}
 
 
@@ -110,8 +114,9 @@ def plan_comments(outcomes: Sequence[StatedOutcome], session: Session) -> Plan:
             if (at.line, at.column) in bound:
                 valid_count += 1
                 continue
-            if not target:
-                reason = "its call cannot be written as a target"
+            reason = _why_no_comment(doc, path, at)
+            if not target or reason:
+                reason = reason or "its call cannot be written as a target"
                 leftovers.append(Left(*about, outcome.count.text, reason, outcome.actual))
                 continue
             cell = _cell(doc, at) if not doc.is_rest else None
@@ -121,9 +126,9 @@ def plan_comments(outcomes: Sequence[StatedOutcome], session: Session) -> Plan:
                 continue
             number = COUNT.match(doc.lines[at.line - 1], at.column - 1)
             if doc.is_rest:
-                top = next((p[0] for p in doc.paragraphs if at.line in p), at.line)
-                place, comment = Position(path, top), f".. nparam: {target}\n\n"
-                old, new = "", comment
+                top = _top(doc, at)
+                place, comment = Position(path, top), f".. nparam: {target}"
+                old, new = "", f"{_indentation(doc, top)}{comment}\n\n"
             else:
                 comment, place = f"<!-- nparam: {target} -->", at
                 old = number[0] if number else ""
@@ -139,12 +144,36 @@ def plan_comments(outcomes: Sequence[StatedOutcome], session: Session) -> Plan:
             )
             table = next(table for at, table in doc.tables if at == head)
             name = plain(table.head[column].text)
-            comment = f"<!-- nparam: {name}\n{listed}-->\n"
+            comment = indent(f"<!-- nparam: {name}\n{listed}-->\n", _indentation(doc, head))
             _, target, outcome = rows[0]
             shown = f"<!-- nparam: {name} … -->, for {plural(len(rows), 'row')}"
             edit = Edit(Position(path, head), target, "", "docs", "", shown, outcome.actual or 0)
             insertions.append(_Insertion(edit, "", comment))
     return _plan(insertions, leftovers, session, valid_count)
+
+
+def _why_no_comment(doc: DocText, path: str, at: Position) -> str:
+    """Why a comment cannot bind a number where it stands; "" where it can."""
+    what = ""
+    if at.line <= doc.front:
+        what = "in front matter"
+    elif path.lower().endswith(".mdx"):
+        what = "in MDX"
+    elif doc.is_rest and _ITEM.match(doc.lines[_top(doc, at) - 1]):
+        what = "above an item of a list"
+    elif _IMAGE.search(doc.lines[at.line - 1][: at.column - 1]):
+        what = "in the text of an image"
+    return what and f"{what} no comment can stand; declare the count in the config"
+
+
+def _top(doc: DocText, at: Position) -> int:
+    """The first line of the paragraph."""
+    return next((lines[0] for lines in doc.paragraphs if at.line in lines), at.line)
+
+
+def _indentation(doc: DocText, number: int) -> str:
+    line = doc.lines[number - 1]
+    return line[: len(line) - len(line.lstrip())]
 
 
 def _target(model: ModelReport | None) -> str:
@@ -191,6 +220,7 @@ def _plan(
         except UnicodeDecodeError:
             return old, old, dict.fromkeys(items, "the file is not UTF-8")
         failures: dict[_Insertion, str] = {}
+        faults = len(parse_docs(name, old.decode())[1]) if is_doc(name) else 0
         order: Callable[[_Insertion], tuple[int, int]] = lambda item: (  # noqa: E731
             item.edit.position.line,
             item.edit.position.column,
@@ -207,10 +237,9 @@ def _plan(
                 before = before[: start - min(longer, max(blanks - 1, 0))]
             text = item.new.replace("\n", "\r\n") if line.endswith("\r") else item.new
             lines[at.line - 1] = before + text + line[start + len(item.old) :]
-        new = "\n".join(lines)
-        if is_doc(name) and len(parse_docs(name, new)[1]) > len(parse_docs(name, old.decode())[1]):
-            return old, old, dict.fromkeys(items, "the comment could not be read there")
-        return old, new.encode(), failures
+            if is_doc(name) and len(parse_docs(name, "\n".join(lines))[1]) > faults:
+                failures[item], lines[at.line - 1] = "the comment could not be read there", line
+        return old, "\n".join(lines).encode(), failures
 
     placed = [(item.edit.position.path, item) for item in insertions]
     files, failures = edit_files(placed, session, rewrite)

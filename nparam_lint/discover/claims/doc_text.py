@@ -30,6 +30,7 @@ COUNT = re.compile(
 _UNIT = re.compile(rf"[(\[]\s*(?:in\s+)?({_SUFFIX}|thousands?|millions?|billions?)\s*[)\]]")
 _REST_COMMENT = re.compile(r"^([ \t]*)\.\. (?=[nN])(.*(?:\n\1[ \t]+\S.*)*)", re.MULTILINE)
 _CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_FRONT = "---"
 _FENCE = re.compile(r"[ \t>]*(```+|~~~+)")
 _ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
@@ -74,7 +75,8 @@ def unit_of(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """What is seen of a text of Markdown: no marks, no addresses, no tags."""
+    """What is seen of a text of Markdown: no marks, no addresses, no tags, no footnotes."""
+    text = re.sub(r"\[\^[^\]]*\]", "", text)
     text = re.sub(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])", r"\1", text)
     text = re.sub(r"</?[a-zA-Z][^>]*>", "", text).replace("\\", "")
     text = re.sub(r"[`*]|(?<!\w)_+|_+(?!\w)", "", text)
@@ -83,11 +85,13 @@ def plain(text: str) -> str:
 
 class DocText:
     """A text of Markdown or reStructuredText: its `comments`, in their order, and its `lines`, in
-    which code and comments are blanks."""
+    which code and comments are blanks. `front`: how many of these are its front matter."""
 
     def __init__(self, path: str, text: str) -> None:
         raw = [line.removesuffix("\r") for line in text.split("\n")]
         self.is_rest = is_rest(path)
+        marks = [n for n, line in enumerate(raw, 1) if line.strip() == _FRONT]
+        self.front = marks[1] if marks[:1] == [1] and len(marks) > 1 else 0
         text = "\n".join(_outside_of_code(raw, self.is_rest))
         firsts = [0, *(match.end() for match in re.finditer("\n", text))]  # of each line
         self.comments: list[Comment] = []

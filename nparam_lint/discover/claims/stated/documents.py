@@ -26,7 +26,6 @@ _RULE = re.compile(
 )
 _LEVELS = {"=": 1, "-": 2}  # of headings that are underlined
 _SIMPLE = re.compile(r"\s*=+(?:\s+=+)+\s*$")
-_FRONT = "---"
 _MOST_COLUMNS = 200
 
 
@@ -35,12 +34,11 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
         yield from _html_tables(text)
         return
     raw = [line.removesuffix("\r") for line in text.split("\n")]
-    lines = [line.replace("\r", "") for line in DocText(path, text).lines]
-    front = 0
-    if raw[0].strip() == _FRONT and _FRONT in (rest := [line.strip() for line in raw[1:]]):
-        front = rest.index(_FRONT) + 2
-        yield from counts_in_keys(raw[: front - 1])
-        lines[:front] = [""] * front
+    doc = DocText(path, text)
+    lines = [line.replace("\r", "") for line in doc.lines]
+    if doc.front:
+        yield from counts_in_keys(raw[: doc.front - 1])
+        lines[: doc.front] = [""] * doc.front
     headings = _headings(lines)
     number = 0
     while number < len(lines):
