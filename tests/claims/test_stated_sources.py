@@ -32,6 +32,7 @@ TABLES = {
     "no unit": table("model | params", "a | 27.5", "b | 11,689,512"),
     "trainable": table("model | Trainable params", "a | 2M"),
     "the second of two": "name | FLOPs/params.\n:-:|:-:\nnet_1.0 | 0.40B/4.8M\n",
+    "a footnote": table("Model | Params", "a | 7M[^1]", "b | 8M†", "c | 9M $^*$"),
     "a link to a config": table("Model | Params(M) | Config", "R50 | 25.6 | [cfg](configs/r50.py)"),
     "rows are measures": table(" | small | large", "Params | 2M | 7M"),
     "of a detector, whose backbone the row names": table(
@@ -89,6 +90,8 @@ OTHERS = {
         "\\textbf{Net} & 7.0 \\\\ % old: 8.0\n\\bottomrule\n\\end{tabular}\n",
         "\\begin{tabular}{lr} Model & Params \\\\ Net & 7M \\\\",  # without an end
         "\\emph{Net} has 7M parameters.",
+        "\\begin{tabular}{lrrr}Model & Params & \\multicolumn{2}{c}{Acc} \\\\\n"
+        "a & 7.0\\,M & 1 & 2 \\\\ b & 8M$^{1}$ & 3 & 4 \\\\ c & 9M\\textsuperscript{2} & 5 & 6",
     ],
     "r.csv": [
         "model,param_count\nNet,7.00\n",
@@ -102,12 +105,15 @@ OTHERS = {
         "Models:\n  - Name: vit\n    Metadata:\n      FLOPs: 1\n      Parameters: 88297192\n"
         "    Config: configs/vit.py\n  - Name: other\n",
         "# Net: 2 layers, 9458752 parameters\nmodel: a\n",
+        "a:\n  n_parameters: 2,912,010\nb: {num_params: 1234, depth: 567}\n",
         "params: 3\noptimizer:\n  parameters: all\n",  # options
     ],
     "m.toml": ["[net]\nn_parameters = 7_000_000\n"],
     "m.json": [
         '{\n  "net": {\n    "total_parameters": 7000000\n  }\n}\n',
         '{"net": {"total_parameters": 1234567, ',  # cut off
+        '[{"name": "a", "num_params": 1234}, {"num_params": 5678, "name": "b"}]',
+        '{"a": {"x": {"num_params": 1234}}, "b": {"num_params": 5678, "x": {"name": "c"}}}',
     ],
     "m.py": [
         'META = dict(name="Net", n_parameters=7_000_000)\n'

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 
 _ENTRY = re.compile(
     r"""(?P<quote>["']?)(?P<key>[A-Za-z#][\w\-. ]{0,60}?)(?P=quote)\s*[:=]\s*
-    (?P<value>"(?:[^"\\]|\\.)*"|'[^']*'|[^\s,{}\[\]#"'][^,{}\[\]#"'\n]*)""",
+    (?P<value>"(?:[^"\\]|\\.)*"|'[^']*'|[0-9]{1,3}(?:,[0-9]{3})+(?=\s*$)
+    |[^\s,{}\[\]#"'][^,{}\[\]#"'\n]*)""",
     re.VERBOSE,
 )
 _OPENED = re.compile(
@@ -28,7 +29,8 @@ _OPENED = re.compile(
     |\[+\s*(?P<table>[^\[\]]+?)\s*\]+\s*$""",
     re.VERBOSE,
 )
-_OPENED_WITHIN = re.compile(r"""["'](?P<key>[^"'{}]{1,100})["']\s*:\s*\{""")
+_KEY_BEFORE = re.compile(r"""["']?(?P<key>[^"'{}\[\],]{1,100}?)["']?\s*:\s*$""")
+_CLOSED_WITHIN = re.compile(r"[{\[][^{}\[\]]*[}\]]")
 _CLOSED = frozenset(("{", "}", "},", "[", "]", "],"))
 _LONGEST_LINE = 4000
 _LONGEST_NAME = 120
@@ -61,19 +63,37 @@ def counts_in_keys(lines: Sequence[str], *, in_file: bool = False) -> Iterator[S
             readings = readings_of(value, named[0]) if named else ()
             is_large = value[-1:].isalpha() or "." in value or len(value) > _SHORT
             if named and readings and (named[1] or is_large):
-                above = [key["key"] for key in _OPENED_WITHIN.finditer(code, 0, entry.start())]
-                counts.append((number, entry, value, readings, (outline, _values(code), above)))
-    for number, entry, value, readings, (block, beside, above) in counts:  # the blocks are read now
+                beside = [*_names_beside(code, entry.start())]
+                counts.append((number, entry, value, readings, (outline, beside)))
+    for number, entry, value, readings, (block, beside) in counts:  # the blocks are read now
         yield StatedCount(
             f"{entry['key'].strip()}: {value}",
             readings,
             selector_of(entry["key"]),
             number,
             entry.start("value") + 1 + (entry["value"][:1] in "\"'"),
-            tuple(dict.fromkeys((*beside, *reversed(above), *block.names()))),
+            tuple(dict.fromkeys((*beside, *block.names()))),
             is_name=True,
             in_file=in_file,
         )
+
+
+def _names_beside(line: str, at: int) -> Iterator[str]:
+    """What may name what a place in a line is about, nearest first: the values beside it in its
+    braces, then the key of these, and the same of the braces around."""
+    opened: list[int] = []
+    for index, sign in enumerate(line[:at]):
+        if sign in "{[":
+            opened.append(index)
+        elif sign in "}]" and opened:
+            opened.pop()
+    for start in (*reversed(opened), -1):
+        inside = line[start + 1 :]
+        while (shorter := _CLOSED_WITHIN.sub("", inside)) != inside:
+            inside = shorter
+        yield from _values(re.split(r"[}\]]", inside)[0])
+        if start >= 0 and (key := _KEY_BEFORE.search(line[:start])):
+            yield key["key"].strip()
 
 
 class _Block:

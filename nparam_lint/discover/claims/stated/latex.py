@@ -21,6 +21,11 @@ _RULES = re.compile(
 )
 _WRAPPER = re.compile(r"\\[a-zA-Z]+\*?(?:\[[^\]]*\])?\{([^{}]*)\}")
 _COMMAND = re.compile(r"\\[a-zA-Z]+\*?\s?")
+_SPACE = re.compile(r"\\[,;:!> ]")
+_RAISED = re.compile(  # but for the 6 of `10^6`
+    r"\\textsuperscript\{[^{}]*\}|(?<![0-9])\^(?:\{[^{}]*\}|\\[a-zA-Z]+|\w)"
+)
+_COLUMNS = re.compile(r"\\multicolumn\{\s*([0-9]{1,2})\s*\}")
 _ROW = re.compile(r"\\\\(?:\[[^\]]*\])?|\\tabularnewline\b")
 _CELL = re.compile(r"(?<!\\)&")
 
@@ -30,7 +35,10 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
     for table in _TABULAR.finditer(text):
         rows = []
         for row, at in _parts(_ROW, table[2], table.start(2)):
-            cells = [_cell(text, start, cell) for cell, start in _parts(_CELL, row, at)]
+            cells = []
+            for cell, start in _parts(_CELL, row, at):
+                columns = _COLUMNS.search(cell)
+                cells += [_cell(text, start, cell)] * (int(columns[1]) if columns else 1)
             if any(cell.text for cell in cells):
                 rows.append(cells)
         if rows:  # what defines the columns stands before the first cell
@@ -52,7 +60,7 @@ def _parts(sign: re.Pattern[str], text: str, at: int) -> Iterator[tuple[str, int
 
 def _seen(cell: str) -> str:
     """What is seen of a cell."""
-    cell = _RULES.sub(" ", cell)
+    cell = _RAISED.sub("", _SPACE.sub(" ", _RULES.sub(" ", cell)))
     cell = re.sub(r"\\multi(?:column|row)\{[^{}]*\}\{[^{}]*\}", r"\\multi", cell)
     for _ in range(4):  # commands around commands
         cell = _WRAPPER.sub(r"\1", cell)
@@ -63,7 +71,7 @@ def _seen(cell: str) -> str:
 
 def _blanked(line: str) -> str:
     """A line of text with blanks in place of commands, so that places stay."""
-    return re.sub(r"\\[a-zA-Z]+\*?|[\\${}~]", lambda match: " " * len(match[0]), line)
+    return re.sub(r"\\[a-zA-Z]+\*?|\\[,;:!>]|[\\${}~]", lambda match: " " * len(match[0]), line)
 
 
 def _cell(text: str, start: int, source: str) -> GridCell:

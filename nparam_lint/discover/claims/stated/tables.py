@@ -35,6 +35,7 @@ _DOWNSTREAM = re.compile(
     (?:b+|m|bbox|box|mask|kp|val|test|dev|[SML])?(?![a-zA-Z])""",
     re.VERBOSE,
 )
+_MARKS = " *_`$^†‡§¶"  # around a number
 _LINK = re.compile(r"\]\(([^)\s]+)\)|href=[\"']([^\"']+)")
 
 
@@ -89,7 +90,7 @@ def counts_in_table(
         for n, part, of, unit in counts:
             cell = row[n]
             texts = cell.text.split("/") if of > 1 else [cell.text]
-            text = texts[part].strip(" *_`$") if len(texts) == of else ""
+            text = texts[part].strip(_MARKS) if len(texts) == of else ""
             if readings := readings_of(text, unit):
                 stated.append((n, _count(cell, text, readings, head[n], names, above)))
     values: dict[tuple[int, str], set[object]] = {}
@@ -119,7 +120,7 @@ def _turned(rows: Sequence[Sequence[GridCell]]) -> Iterator[StatedCount]:
         if unit is None:
             continue
         for name, cell in zip(head[1:], row[1:], strict=True):
-            if name.text.strip() and (readings := readings_of(cell.text.strip(" *_`$"), unit)):
+            if name.text.strip() and (readings := readings_of(cell.text.strip(_MARKS), unit)):
                 count = _count(cell, cell.text.strip(), readings, row[0], [name.text])
                 yield replace(count, heads=heads)
 
