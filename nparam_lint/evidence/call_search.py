@@ -318,7 +318,8 @@ class CallSearch:
             other for other, text in self.extending.items() if stem in text and imports.search(text)
         )
         scripts = dict.fromkeys((path, *extending))
-        return [command for script in scripts for command in self.query.commands.of(script)]
+        commands = (command for script in scripts for command in self.query.commands.of(script))
+        return [command for command in commands if _HELP.isdisjoint(command.words)]
 
     def whole_commands_of(self, path: str) -> list[Command]:
         """The commands of a script that reads their words itself; of those that differ in what a
@@ -332,7 +333,7 @@ class CallSearch:
                 word for word, name in pairs if "=" not in word or not RUN_SETTING.match(name)
             )
             is_known = not any(map(UNKNOWN.search, command.words))
-            if command.words and is_known and _HELP.isdisjoint(command.words):
+            if command.words and is_known:
                 commands.setdefault(tuple(of_model), command)
         return [*commands.values()]
 

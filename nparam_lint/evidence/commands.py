@@ -39,6 +39,7 @@ _REPLACED = re.compile(r"^your_|\bpath/to/")  # of one that a reader replaces by
 _TO_FILL_IN = re.compile(
     r"\$\{?\w+\}?|\{[^{}]*\}|<[^<>]*>|\[[^\[\]]*\]|(?<![\w.-])[A-Z][A-Z_]*(?=\.\w+$)"
 )
+_ANY_CONFIG = re.compile(r"(?:[A-Z]+_)*(?:CONFIG|CFG|YAML)(?:_[A-Z]+)*")
 _USE = re.compile(r"\$\{?(\w+)\}?")
 _OR_ELSE = re.compile(r"\$\{(\w+):?[-=]([^{}]*)\}")
 _VALUE = re.compile(r"[^-]|-\.?\d|$")
@@ -165,7 +166,11 @@ class Commands:
 
     def _meant_by(self, path: str) -> list[str]:
         """The config files that one with a gap may be, `configs/{NAME}.yaml`, if all lie in one
-        directory, or `CONFIG.yaml`, if they lie below one; those that the README names first."""
+        directory, or `CONFIG.yaml` and `CONFIG_FILE`, if they lie below one; those that the README
+        names first."""
+        if _ANY_CONFIG.fullmatch(path):
+            every = (self._meant_by(f"CONFIG{suffix}") for suffix in CONFIG_SUFFIXES)
+            return next(filter(None, every), [])
         template = _TO_FILL_IN.split(path)
         if len(template) == 1 or not path.endswith(CONFIG_SUFFIXES):
             return []

@@ -45,7 +45,7 @@ _HAS_OPTION = re.compile(
     rb"""add_argument\(\s*(['"]-\w['"],\s*)?['"]-*\w*(cfg|conf|opt|yaml|param)"""
 )
 _FIRST_ARGUMENT = "sys.argv[1]"  # of a script that has no parser
-_MODEL = re.compile(r"(model|net|network|backbone|arch)\w*$|\w+_(model|net)$", re.IGNORECASE)
+_MODEL = re.compile(r"(model|net|network|backbone|arch)\w*$|\w+_(model|net)$")  # no class
 _EVALUATED = re.compile(r"eval\(.*\.(\w+)['\"]\)$")
 _NAMESPACE = re.compile(r"(\w+_)?(args?|opts?|options|flags)$", re.IGNORECASE)
 _NOT_READ = re.compile(r"^(torch|np|numpy|pickle|pd|h5py|cv2|Image)\.")

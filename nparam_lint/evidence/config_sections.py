@@ -33,14 +33,13 @@ class ConfigSections:
         self.files = files
 
     @cached_property
-    def _needing(self) -> list[tuple[Definition, set[str], set[str]]]:
-        """The models that need arguments: with the names of these, and of all."""
+    def _models(self) -> list[tuple[Definition, set[str], set[str]]]:
+        """Each with the names of the arguments that it needs, and of all."""
         models = []
         for item in self.files.discovery.definitions:
             parameters = item.parameters or ()
             needed = {p.name for p in parameters if p.required}
-            is_open = any(p.kind in ("varargs", "varkwargs") for p in parameters)
-            if needed and not is_open:
+            if not any(p.kind in ("varargs", "varkwargs") for p in parameters):
                 models.append((item, needed, {p.name for p in parameters}))
         return models
 
@@ -59,12 +58,21 @@ class ConfigSections:
             name = values.get((*keys[:-1], match["name"]), "") if match["arguments"] else ""
             fitting = [
                 item
-                for item, needed, every in self._needing
+                for item, needed, every in self._models
                 if needed <= inside.keys() <= every
-                and (item.qualname == name or (not name and len(needed) >= _TELLING))
+                and (_is_called(item, name) if name else len(needed) >= _TELLING)
             ]
             if len(fitting) == 1:
                 (item,) = fitting
                 is_class = item.kind == "class"
                 symbol = Symbol("class" if is_class else "function", item.path, item.qualname)
                 yield ModelNode(file.path, keys, line, "section", item.qualname, symbol)
+
+
+def _is_called(item: Definition, name: str) -> bool:
+    """Whether a config names a model so: by its name, or by that behind the one of its module."""
+    module, _, last = name.rpartition(".")
+    file = "/" + module.replace(".", "/")
+    return item.qualname == last and (
+        not module or f"/{item.path}".endswith((f"{file}.py", f"{file}/__init__.py"))
+    )

@@ -66,11 +66,11 @@ class ConfigModels:
                 for number, (recipe, note) in enumerate(self._recipes.recipes(node)):
                     yield _model(node, recipe, note, _CHANGED if number else 0)
             file = None if nodes else self.files.file(path)
-            if file and (values_read := self._scripts.values_read(file)):
+            built = [*self._scripts.built(file)] if file else []
+            if file and built and (values_read := self._scripts.values_read(file)):
                 if values_read in networks:
                     continue
                 networks.add(values_read)
-            built = [*self._scripts.built(file)] if file else []
             for script_node, recipe, note, is_changed in built:
                 rank = _CHANGED if is_changed else 0 if path in named else _BESIDE
                 yield _model(script_node, recipe, note, rank)

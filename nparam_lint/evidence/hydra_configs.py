@@ -146,10 +146,13 @@ class HydraConfigs:
                 yield placed, composed._replace(keys=keys)
 
     def _with_option(self, main: _Main, name: str, keys: Keys) -> Composed:
-        """A script's config with an option of a group."""
+        """A script's config with an option of a group: of `model` where it has one of that, though
+        the option is `grl/small`."""
         first = self._firsts.get(main)
-        group, _, option = name.rpartition("/")
-        plus = "" if first and group in _defaults(first) else "+"
+        chosen = _defaults(first) if first else {}
+        group = next((above for above in ancestors(parent(name)) if above in chosen), parent(name))
+        option = name.removeprefix(f"{group}/")
+        plus = "" if group in chosen else "+"
         return self._compose(main, keys, f"{plus}{group}={option}")
 
     def _compose(self, main: _Main, keys: Keys, *overrides: str) -> Composed:

@@ -53,12 +53,12 @@ class ChosenModel(NamedTuple):
 def named_models(calls: FileCalls, call: ast.Call) -> list[ChosenModel]:
     """Those that a call may give: by default, as commands say, or as the option offers; of the
     latter only what cannot be built by its name alone."""
-    if isinstance(call.func, ast.Subscript) and (entries := [*_in_table(calls, call.func)]):
-        return entries
     options, search = calls.text.options, calls.search
+    function = _value_of(calls, call.func, call)
+    if entries := [*_in_table(calls, function)]:
+        return entries
     if not options:
         return []
-    function = _value_of(calls, call.func, call)
     naming, attribute = _naming(calls, call, function)
     if isinstance(naming, ast.Name):
         naming = _value_of(calls, naming, call)
@@ -83,12 +83,17 @@ def named_models(calls: FileCalls, call: ast.Call) -> list[ChosenModel]:
     return [*models.values()]
 
 
-def _in_table(calls: FileCalls, node: ast.Subscript) -> Iterator[ChosenModel]:
+def _in_table(calls: FileCalls, function: ast.expr) -> Iterator[ChosenModel]:
     """The models of a table that is written out, here or where it is imported from:
-    `{"a": A, "b": B}[args.model]`."""
-    written, search = node.value, calls.search
-    if not isinstance(node.slice, ast.Attribute):
-        return
+    `{"a": A, "b": B}[args.model]`, `MODELS.get(args.model)`."""
+    match function:
+        case ast.Subscript(written, ast.Attribute(attr=option)):
+            pass
+        case ast.Call(ast.Attribute(written, "get"), [ast.Attribute(attr=option), *_]):
+            pass
+        case _:
+            return
+    search = calls.search
     where: str = calls.path
     entries: tuple[Entry, ...] = ()
     if isinstance(written, ast.Name) and calls.is_bound(written.id):
@@ -103,7 +108,7 @@ def _in_table(calls: FileCalls, node: ast.Subscript) -> Iterator[ChosenModel]:
         name = dotted_name(entry.value) if entry.value else ""
         symbol = search.file_calls(where).resolve(name) if name else None
         if target := search.target_of(symbol):
-            yield ChosenModel(target, node.slice.attr, value=entry.name)
+            yield ChosenModel(target, option, value=entry.name)
 
 
 def _value_of(calls: FileCalls, node: ast.expr, call: ast.Call) -> ast.expr:

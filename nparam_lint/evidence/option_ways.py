@@ -74,7 +74,7 @@ class OptionWays:
         self.chosen: dict[str, tuple[str, ...]] = {}
         if named:
             self.naming.add(named.option)
-            words = named.words_in(self.options)
+            words = named.words_in(self.options_elsewhere | self.options)
             self.chosen = {named.option: words} if words else {}
         used_by = [*self.statements, call, *cut.read]
         self.names, self.is_whole = uses(used_by, parsed_names(self.statements) | self.flags)
@@ -124,7 +124,8 @@ class OptionWays:
         """Whether the option names a model that can be built alone, and is not its default."""
         if not (self.named and self.named.value) or self.search.needs_arguments(self.target):
             return False
-        return default_text(self.options[self.named.option]) != self.named.value
+        option = (self.options_elsewhere | self.options)[self.named.option]
+        return default_text(option) != self.named.value
 
     def not_followed(self) -> str:
         """The first option of a command that nothing is known of, where it stands."""

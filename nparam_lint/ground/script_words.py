@@ -27,7 +27,8 @@ LOOK_UPS += [r"__dict__\[[^\]]*\]\(", r"getattr\(\w+,[^()]*\)\("]
 # A value that is looked up so, and called later: `Model = eval(args.model)`.
 LOOKED_UP_VALUE = (
     r"^[ \t]*(\w+) *= *(?:eval\([\w.]+\)|globals\(\)\[[\w.]+\]|getattr\([\w.]+, *[\w.]+\)|"
-    r"[\w.]+\.__dict__\[[\w.]+\])[ \t]*$"
+    r"[\w.]+\.__dict__\[[\w.]+\]|"
+    r"(?:\w+|\{[^{}]*\})(?:\[\w+(?:\.\w+)+\]|\.get\(\w+(?:\.\w+)+[^()\n]*\)))[ \t]*$"
 )
 
 # --- which files ------------------------------------------------------------------------------

@@ -562,6 +562,40 @@ def test_a_model_that_reads_options_alone_is_built_from_those_of_a_script(tmp_pa
     assert as_in[0].startswith("import sys\nsys.argv[1:] = ['--kind', 'Small', '--dim', '4']\n")
 
 
+CHOOSES = """
+from options import get_options
+from net import Big, Net
+def run(opts):
+    kind = {"small": Net, "big": Big}.get(opts.kind, None)
+    assert kind is not None
+    model = kind(opts.dim)
+if __name__ == "__main__":
+    run(get_options())
+"""
+GIVES = """
+import argparse
+def get_options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--kind", default="small")
+    parser.add_argument("--dim", type=int, default=9)
+    return parser.parse_args()
+"""
+
+
+def test_an_option_looks_a_model_up_in_a_table_with_get(tmp_path):
+    """The option is parsed by another file; a command that asks for help says nothing."""
+    readme = "python run.py -h\npython run.py --kind big --dim 4\n"
+    sources = {"run.py": CHOOSES, "options.py": GIVES, "README.md": readme}
+    found = ways(tmp_path, sources)
+    assert [
+        (str(way.target), way.way.note) for way in found if way.way.position.path == "run.py"
+    ] == [
+        ("net.py::Net", "with --kind small"),
+        ("net.py::Big", "with --kind big"),
+        ("net.py::Big", "as in README.md:2"),
+    ]
+
+
 def test_the_names_of_a_recipe_are_those_of_one_file(tmp_path):
     sources = {"wide.py": NET, "README.md": BLOCKS, "runner.py": USE + RUNNER}
     sources["main.py"] = f"{USE}from runner import Runner\nRunner(None, Config(d=7)).fit()\n"

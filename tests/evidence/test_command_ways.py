@@ -146,6 +146,19 @@ CALLS_IT = "CUDA_VISIBLE_DEVICES=0 ./runs.sh 8 /data \\\n  --d 4\nsh tools/runs.
                 "README.md:1 with configs/a/x.yaml configs/a/x.yaml",
             ],
         ),
+        (
+            {
+                "README.md": "python b.py -c CONFIG_FILE -n NAME\n",
+                "configs/x.yml": "",
+                "configs/y.yml": "",
+                "z.yml": "",
+            },
+            "b.py",
+            [
+                "README.md:1 with configs/x.yml -c configs/x.yml -n NAME",
+                "README.md:1 with configs/y.yml -c configs/y.yml -n NAME",
+            ],
+        ),
         # That of a file stands for this one; directories apart are not looked into for a part.
         (
             {

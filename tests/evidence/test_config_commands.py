@@ -77,6 +77,7 @@ def test_what_a_config_of_hydra_leaves_open_is_as_a_command_says(tmp_path):
         "cli/conf/fit/main.yaml": defaults,
         "cli/conf/fit/model/small.yaml": net,
         "cli/conf/fit/model/large.yaml": net,
+        "cli/conf/fit/model/vit/huge.yaml": net,
     }
     ways = {path: (recipe.setup, note) for path, recipe, note, _ in told(tmp_path, files)}
     setup, note = ways["cli/conf/fit/model/large.yaml"]
@@ -84,6 +85,8 @@ def test_what_a_config_of_hydra_leaves_open_is_as_a_command_says(tmp_path):
     words = "['model=large', 'data=web', '~tracker', 'width=8']"
     assert setup.endswith(f"config = compose('main', overrides={words})")
     assert note == "data=web as in README.md:2; width=8 as in README.md:2"
+    setup, _ = ways["cli/conf/fit/model/vit/huge.yaml"]
+    assert "overrides=['model=vit/huge', " in setup
 
 
 def test_the_names_of_a_recipe_are_those_of_the_script_that_registers_resolvers(tmp_path):

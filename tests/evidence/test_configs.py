@@ -198,6 +198,8 @@ class Alike(Same):
     def __init__(self, rows, lines, size): super().__init__()
 class Open(nn.Module):
     def __init__(self, a, b, c, **options): super().__init__()
+class Plain(nn.Module):
+    def __init__(self, width=1): super().__init__()
 def small(width): return Wide(width, 1, 1)
 """
 
@@ -218,6 +220,9 @@ def small(width): return Wide(width, 1, 1)
         # Its name stands beside.
         ("model: Same\nmodel_args:\n  rows: 4\n  lines: 3\n  size: 2\n", "2 Same"),
         ("model: small\nmodel_conf: {width: 4}\n", "2 small"),
+        ("model: Plain\nmodel_conf: {width: 4}\n", "2 Plain"),
+        ("model: nets.Plain\nmodel_args: {width: 4}\n", "2 Plain"),
+        ("model: other.Plain\nmodel_args: {width: 4}\n", ""),
         ("model_conf: {width: 4}\n", ""),
     ],
 )
@@ -226,6 +231,32 @@ def test_a_section_that_gives_a_model_all_that_it_needs(tmp_path, text, expected
     told = [f"{way.way.position.line} {way.target.callable}" for _, way in made]
     assert told == [expected] * bool(expected)
     assert all(way.recipe.call == f"{way.target.callable}(**config)" for _, way in made)
+
+
+READER = """
+import argparse, yaml
+import nets
+def find(name):
+    return getattr(nets, name)
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--config")
+    given = parser.parse_args()
+    arg = argparse.Namespace(**yaml.safe_load(open(given.config)))
+    Model = find(arg.model)
+    model = Model(**arg.model_args)
+"""
+
+
+def test_sections_of_files_that_name_one_class(tmp_path):
+    files = {f"{n}.yaml": f"model: Plain\nmodel_args: {{width: {n}}}\n" for n in (2, 3)}
+    made = config_models(tmp_path, {"nets.py": SECTIONS, "main.py": READER, **files})
+    assert [way.way.position.path for _, way in made] == ["2.yaml", "3.yaml"]
+    dotted = {name: text.replace("Plain", "nets.Plain") for name, text in files.items()}
+    unknown = READER.replace("Model(**arg.model_args)", "Model(arg.model, vars(arg))")
+    for main in (READER, unknown):
+        made = config_models(tmp_path, {"nets.py": SECTIONS, "main.py": main, **dotted})
+        assert [way.way.position.path for _, way in made] == ["2.yaml", "3.yaml"]
 
 
 def test_files_and_what_they_build(models):
