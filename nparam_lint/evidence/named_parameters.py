@@ -239,7 +239,7 @@ class NamedParameters:
             return self.global_table(function.path, node.id)
         if table is None and isinstance(node, ast.Attribute):  # `self.table`
             table = self.file(where).class_tables.get((function.owner, node.attr))
-        if where and table and table.by_key and self.is_sized(where, table):
+        if where and table and table.by_key and self.is_sized(where, table, function):
             return where, table.entries
         return None
 
@@ -269,16 +269,18 @@ class NamedParameters:
         elif sizes := self.table(function, right, local):
             yield from sizes[1]
 
-    def is_sized(self, path: str, table: SizeTable) -> bool:
+    def is_sized(self, path: str, table: SizeTable, function: FoundFunction | None = None) -> bool:
         """Whether the values say how large something is, or are classes or functions of the
-        project: they are neither texts nor flags."""
-        return all(self._is_size(path, entry.value) for entry in table.entries)
+        project: they are neither texts nor flags. `function`: whose imports they may be."""
+        return all(self._is_size(path, entry.value, function) for entry in table.entries)
 
-    def _is_size(self, path: str, value: ast.expr | None) -> bool:
+    def _is_size(self, path: str, value: ast.expr | None, function: FoundFunction | None) -> bool:
         if isinstance(value, ast.Constant):
             return isinstance(value.value, (int, float)) and not isinstance(value.value, bool)
         if isinstance(value, (ast.Name, ast.Attribute)):
-            symbol = self.names.resolve(path, dotted_name(value) or "?")
+            dotted = dotted_name(value) or "?"
+            own = function if function and function.path == path else None
+            symbol = self.resolve(own, dotted) if own else self.names.resolve(path, dotted)
             return symbol is not None and symbol.kind != "outside"
         if isinstance(value, ast.Subscript):  # SIZES["b"] = SIZES["a"]
             return isinstance(value.value, ast.Name) and isinstance(value.slice, ast.Constant)

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.evidence.call_cuts import Cut
     from nparam_lint.evidence.file_calls import FileCalls
+    from nparam_lint.evidence.literal_tables import Entry
     from nparam_lint.evidence.named_models import ChosenModel
     from nparam_lint.evidence.places import SourceText
     from nparam_lint.ground.notation import Target
@@ -186,7 +187,8 @@ class OptionWays:
     def offered(self) -> Iterator[FilledIn]:
         """With each value that an option offers beside its default."""
         is_alone = self.named is not None and not self.search.needs_arguments(self.target)
-        for name, option in self.options.items() if not is_alone else ():
+        options = {} if is_alone else self.options_elsewhere | self.options
+        for name, option in options.items():
             is_direct = name in self.names - self.naming and not self.is_whole
             is_used = is_direct or (self.is_whole and self.search.decides(self.target, name))
             if not is_used:
@@ -197,16 +199,24 @@ class OptionWays:
                     yield self.filled({name: words}), f"with {' '.join(words)}"
 
     def keys_for(self, name: str, option: ast.Call) -> Iterator[tuple[str, ...]]:
-        """The words for the other keys of a table that an option is one of: `SIZES[args.size]`."""
-        nodes = [inner for node in (*self.statements, self.call) for inner in ast.walk(node)]
-        for node in nodes:
-            if not (isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name)):
-                continue
-            if isinstance(node.slice, ast.Attribute) and node.slice.attr == name:
-                table = self.search.query.size_names.global_table(self.home.path, node.value.id)
-                keys = [entry.name for entry in table[1]] if table else []
-                if default_text(option) in keys:
-                    yield from (words_for(option, k) for k in keys if k != default_text(option))
+        """The words for the other keys of a table that an option is one of: `SIZES[args.size]`,
+        `sizes_of(args.size)`."""
+        size_names, default = self.search.query.size_names, default_text(option)
+        for node in (n for part in (*self.statements, self.call) for n in ast.walk(part)):
+            entries: Sequence[Entry] = ()
+            match node:
+                case ast.Subscript(ast.Name(table), ast.Attribute(attr=attribute)):
+                    _, entries = size_names.global_table(self.home.path, table) or ("", ())
+                case ast.Call(args=[ast.Attribute(attr=attribute)]):
+                    dotted = dotted_name(node.func)
+                    symbol = self.home.resolve(dotted) if self.home.is_bound(dotted) else None
+                    parameter = symbol and size_names.of(symbol.where, symbol.name)
+                    entries = parameter.entries if parameter else ()
+                case _:
+                    continue
+            keys = [entry.name for entry in entries] if attribute == name else []
+            if default in keys:
+                yield from (words_for(option, key) for key in keys if key != default)
 
     def is_read(self, name: str) -> bool:
         """Whether the model may depend on an option."""

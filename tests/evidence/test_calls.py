@@ -565,10 +565,14 @@ def test_a_model_that_reads_options_alone_is_built_from_those_of_a_script(tmp_pa
 CHOOSES = """
 from options import get_options
 from net import Big, Net
+def width_of(name):
+    from net import Config, Preset
+    kind = {"one": Config, "two": Preset}.get(name)
+    return kind(4).d
 def run(opts):
     kind = {"small": Net, "big": Big}.get(opts.kind, None)
     assert kind is not None
-    model = kind(opts.dim)
+    model = kind(opts.dim, width_of(opts.task))
 if __name__ == "__main__":
     run(get_options())
 """
@@ -578,22 +582,24 @@ def get_options():
     parser = argparse.ArgumentParser()
     parser.add_argument("--kind", default="small")
     parser.add_argument("--dim", type=int, default=9)
+    parser.add_argument("--task", default="one")
     return parser.parse_args()
 """
 
 
 def test_an_option_looks_a_model_up_in_a_table_with_get(tmp_path):
-    """The option is parsed by another file; a command that asks for help says nothing."""
+    """Another file parses the option, and looks another one up; a command that asks for help says
+    nothing."""
     readme = "python run.py -h\npython run.py --kind big --dim 4\n"
     sources = {"run.py": CHOOSES, "options.py": GIVES, "README.md": readme}
-    found = ways(tmp_path, sources)
-    assert [
-        (str(way.target), way.way.note) for way in found if way.way.position.path == "run.py"
-    ] == [
-        ("net.py::Net", "with --kind small"),
-        ("net.py::Big", "with --kind big"),
-        ("net.py::Big", "as in README.md:2"),
-    ]
+    found = [way for way in ways(tmp_path, sources) if way.way.position.path == "run.py"]
+    assert {(way.target.callable, way.way.note) for way in found} == {
+        ("Net", "with --kind small"),
+        ("Net", "with --task two"),
+        ("Big", "with --kind big"),
+        ("Big", "with --task two"),
+        ("Big", "as in README.md:2"),
+    }
 
 
 def test_the_names_of_a_recipe_are_those_of_one_file(tmp_path):
