@@ -33,7 +33,7 @@ from nparam_lint.ground.lines import lines_of
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.notation import Selector
 from nparam_lint.ground.notation.grammar import parse_value
-from nparam_lint.ground.paths import DOC_SUFFIXES, parent, within
+from nparam_lint.ground.paths import CONFIG_SUFFIXES, DOC_SUFFIXES, parent, within
 from nparam_lint.ground.values import Position, SourceLine, proportion
 from nparam_lint.repository import git
 
@@ -57,7 +57,7 @@ _SIZE_IN_NAME = re.compile(
 )
 _WORD_IN_NAME = re.compile("[A-Z]?[a-z]+|[A-Z]+")
 _ROUNDED = Fraction(3, 2)
-_SEVERAL = 3  # models in a table
+_SEVERAL = 3  # models in a table, numbers of a model
 _ROUNDED_UP = Fraction(1005, 1000)
 # Folders, headings and heads of columns: the model in the row is often a part of what is counted.
 _TASK = re.compile(
@@ -182,29 +182,31 @@ def _compared(
     docstring, is judged as such."""
     settings = source.session.settings
     declared = {(b.position.path, b.position.line) for m in report.models for b in m.budgets}
-    outcomes: list[StatedOutcome] = []
+    outcomes: dict[str, list[StatedOutcome]] = {}
     findings: list[Finding] = []
     # Of an error alone: nothing else may stand for a finding that is one.
     errors = {f.position for f in report.findings if f.result and f.severity == "error"}
     repeated: dict[Position, list[Position]] = {}
-    for path, (counts, content) in stating.items():
+    for path, (counts, _) in stating.items():
         tolerance = settings.for_file(path).tolerance
-        of_file = _doubted(
+        outcomes[path] = _doubted(
             _outcome(names, Position(path, count.line, count.column), count, tolerance)
             for count in counts
             if (path, count.line) not in declared
         )
-        outcomes += of_file
+    outcomes = _without_runs(outcomes)
+    for path, of_file in outcomes.items():
         if wrong := [o for o in of_file if o.verdict == "wrong" and o.strength == "certain"]:
             is_text = not path.lower().endswith(_CHECKPOINT)
-            lines = lines_of(content) if is_text else []
+            lines = lines_of(stating[path][1]) if is_text else []
             for outcome in wrong:
                 if budget := _repeated(outcome, errors):
                     repeated.setdefault(budget.position, []).append(outcome.position)
                 else:
                     findings.append(_disagreement(outcome, lines))
         findings += _misnamed_units(of_file)
-    return outcomes, reported_findings(findings, source), repeated
+    every = [outcome for of_file in outcomes.values() for outcome in of_file]
+    return every, reported_findings(findings, source), repeated
 
 
 def _misnamed_units(of_file: Iterable[StatedOutcome]) -> Iterable[Finding]:
@@ -368,6 +370,33 @@ def _doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
         else o
         for o in outcomes
     ]
+
+
+def _without_runs(outcomes: Mapping[str, list[StatedOutcome]]) -> dict[str, list[StatedOutcome]]:
+    """The outcomes by file, of which those are only likely that several results or configs have of
+    one model, each with another number: each run has built it in its own way."""
+    numbers: dict[tuple[str, str], set[str]] = {}
+
+    def key(outcome: StatedOutcome) -> tuple[str, str]:
+        target = outcome.model.bare if outcome.model else ""
+        return target, str(outcome.count.selector)
+
+    def is_wrong(path: str, outcome: StatedOutcome) -> bool:
+        return outcome.verdict == "wrong" and path.lower().endswith(CONFIG_SUFFIXES)
+
+    for path, of_file in outcomes.items():
+        for outcome in of_file:
+            if is_wrong(path, outcome):
+                numbers.setdefault(key(outcome), set()).add(outcome.count.value.text)
+    return {
+        path: [
+            replace(o, strength="likely")
+            if is_wrong(path, o) and len(numbers[key(o)]) >= _SEVERAL
+            else o
+            for o in of_file
+        ]
+        for path, of_file in outcomes.items()
+    }
 
 
 def _confirms(outcome: StatedOutcome) -> bool:
