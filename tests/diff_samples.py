@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from nparam_lint.changes import Base, DiffReport, Side, compare
-from nparam_lint.count.measured import Environment, Measured, ModuleRow, NotMeasured
+from nparam_lint.count.measured import Environment, InsideRow, Measured, ModuleRow, NotMeasured
 from nparam_lint.gate.report import ModelReport, Report
 from nparam_lint.ground.findings import BudgetResult, Finding
 from nparam_lint.ground.notation.grammar import parse_tolerance
@@ -159,7 +159,8 @@ def samples() -> DiffReport:
     there = "".join(f"\n{name}.fc Linear 30 @net.py:31" for name in ("a", "b"))
     old_budget = budget("123_651_072", position=Position("gpt.py", 12, 9))
     new_budget = budget("137_816_064", 137_816_064, position=Position("gpt.py", 12, 9))
-    now_gpt = measured(gpt(hidden=5), "GPT()", types=("nets.Block",))
+    block = InsideRow("gpt.py::Block", "Block()", ("h.0", "h.1"), 5_315_328)
+    now_gpt = measured(gpt(hidden=5), "GPT()", inside=(block,))
     before = [
         model("gpt.py::GPT", measured(gpt(), "GPT()"), old_budget),
         model("gpt.py::Block", "attn Linear 2_362_368\nfc Linear 2_362_368", top_level=False),

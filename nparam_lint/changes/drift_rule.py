@@ -19,7 +19,7 @@ from nparam_lint.ground.notation.grammar import Number, parse_value
 from nparam_lint.ground.values import proportion
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from nparam_lint.changes.records import Base, ModelDiff
     from nparam_lint.gate.report import ModelReport
@@ -35,31 +35,42 @@ def judge_drift(
     tolerance: Tolerance,
     base: Base,
     reported: Callable[[Iterable[Finding]], list[Finding]],
+    returns: Mapping[str, str],
 ) -> list[ModelDiff]:
-    """The models with their findings. What nobody declares and is part of a model that changed
-    with it is judged there; a budget of the same model with other arguments explains it, too."""
-    wholes: dict[str, list[ModelDiff]] = {}  # that changed, by the type of what they contain
+    """The models with their findings. What nobody declares, and is part of a model that changed
+    there, is judged with that model; a budget of the same model with other arguments explains it,
+    too. `returns`: see `Containment`."""
+    wholes: dict[str, list[ModelDiff]] = {}  # by the targets of the parts in which they changed
     explaining: dict[str, ModelDiff] = {}  # by the same, and by the target without its arguments
     for model in models:
         if model.delta:
-            kinds = model.after.types if isinstance(model.after, Measured) else ()
-            for kind in kinds:
-                wholes.setdefault(kind, []).append(model)
-            for key in (*kinds, model.bare) if model.explained else ():
+            parts = _changed_parts(model)
+            for part in parts:
+                wholes.setdefault(part, []).append(model)
+            for key in (*parts, model.bare) if model.explained else ():
                 explaining.setdefault(key, model)
     judged = []
     for model in models:
         limit = tolerance.of(Fraction(model.total_before or 0))
         if abs(model.delta or 0) > limit and not model.explained:
-            kind = model.after.type if isinstance(model.after, Measured) else ""
-            by = None if model.declared else explaining.get(kind) or explaining.get(model.bare)
+            part = returns.get(model.bare, model.bare)
+            by = None if model.declared else explaining.get(part) or explaining.get(model.bare)
             if by is not None:
                 words = f"with {by.name}: {by.explanation}"
                 model = replace(model, explained=True, explanation=words)
-            elif model.declared or all(whole is model for whole in wholes.get(kind, ())):
+            elif model.declared or all(whole is model for whole in wholes.get(part, ())):
                 model = replace(model, findings=tuple(reported([_finding(model, base)])))
         judged.append(model)
     return judged
+
+
+def _changed_parts(model: ModelDiff) -> set[str]:
+    """The targets of the project's classes inside a model whose modules have another count now."""
+    inside = model.after.inside if isinstance(model.after, Measured) else ()
+    targets = {path: row.target for row in inside for path in row.paths}
+    changed = [change.path.split(".") for change in model.modules if change.delta]
+    paths = {".".join(names[:end]) for names in changed for end in range(1, len(names) + 1)}
+    return {targets[path] for path in paths & targets.keys()}
 
 
 def nothing_compared(models: Sequence[ModelDiff], base: Base) -> list[Finding]:

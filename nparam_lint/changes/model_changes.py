@@ -85,7 +85,7 @@ def compare(
     unmeasured = [m for m in diffs if m.bare not in names and isinstance(m.after, NotMeasured)]
     findings: dict[Finding, None] = {}
     if tolerance is not None:
-        models = judge_drift(models, tolerance, base, reported)
+        models = judge_drift(models, tolerance, base, reported, after.report.containment.returns)
         findings |= dict.fromkeys(reported(nothing_compared([*models, *unmeasured], base)))
     findings |= dict.fromkeys(finding for model in models for finding in model.findings)
     unreadable_then = {moved.get(path, path) for path in before.unreadable}

@@ -25,7 +25,8 @@ from hypothesis import strategies as st
 from nparam_lint.changes.fold_changes import lines_of
 from nparam_lint.changes.module_changes import compare_modules
 from nparam_lint.changes.states import find_moves
-from nparam_lint.count.measured import Hidden
+from nparam_lint.count.measured import Hidden, InsideRow
+from nparam_lint.discover.definitions import Containment
 from nparam_lint.ground.values import Position
 
 
@@ -445,13 +446,20 @@ def test_a_model_that_is_gone_is_explained_if_its_budgets_are_gone():
         assert [f.code for f in found.findings] == ["NPL008"]
 
 
+def whole(modules):
+    """A model whose last part is of the project's class Part."""
+    return measured(modules, inside=(InsideRow("a.py::Part", "Part()", ("part6",), 60),))
+
+
 def test_a_part_is_explained_with_the_whole_and_gets_no_finding_beside_its():
     grown = SIX.replace("60", "70")
 
     def both(*budgets):
         part = measured(grown, "Part()")
-        whole = measured(grown, types=("nets.Part",))
-        return [model("a.py::Net", whole, *budgets), model("a.py::Part", part, top_level=False)]
+        return [
+            model("a.py::Net", whole(grown), *budgets),
+            model("a.py::Part", part, top_level=False),
+        ]
 
     before = [model("a.py::Net", SIX), model("a.py::Part", SIX)]
     found = diff(before, both(budget("220", 220)), "0")
@@ -466,17 +474,42 @@ def test_a_part_is_explained_with_the_whole_and_gets_no_finding_beside_its():
 def test_a_part_is_judged_with_the_whole_also_where_that_stays_within_the_tolerance():
     part = model("a.py::Part", measured("x Linear 10", "Part()"))
     before = [model("a.py::Net", SIX), part]
-    whole = measured(SIX.replace("60", "61"), types=("nets.Part",))
-    after = [model("a.py::Net", whole), model("a.py::Part", measured("x Linear 11", "Part()"))]
+    part = model("a.py::Part", measured("x Linear 11", "Part()"))
+    after = [model("a.py::Net", whole(SIX.replace("60", "61"))), part]
     assert diff(before, after, "1%").findings == ()
     assert [f.target for f in diff(before, after, "0.1%").findings] == ["a.py::Net"]
 
 
-def test_a_part_that_drifts_alone_has_its_own_finding():
-    whole = model("a.py::Net", measured(SIX, types=("nets.Part",)))
-    after = [whole, model("a.py::Part", SIX.replace("60", "70"))]
-    found = diff([whole, model("a.py::Part", SIX)], after, "0")
-    assert [f.target for f in found.findings] == ["a.py::Part"]
+def test_a_factory_is_judged_with_the_whole_that_has_what_it_returns():
+    before = [model("a.py::Net", SIX), model("a.py::part", "x Linear 10")]
+    grown = whole(SIX.replace("60", "61"))
+    after = [model("a.py::Net", grown), model("a.py::part", "x Linear 11")]
+    for returns, targets in (({"a.py::part": "a.py::Part"}, []), ({}, ["a.py::part"])):
+        now = report(*after, containment=Containment(returns=returns))
+        assert [f.target for f in diff(report(*before), now, "1%").findings] == targets
+
+
+# In which module a model has the part, and in which it changed.
+ALONE = {
+    "the whole is the same": ("part6", SIX),
+    "the whole changed in another module": ("part6", SIX.replace("10", "11")),
+    "the whole has only modules of the same class of torch": ("", SIX.replace("60", "61")),
+}
+
+
+@pytest.mark.parametrize("case", ALONE)
+def test_a_part_that_drifts_alone_has_its_own_finding(case):
+    path, grown = ALONE[case]
+    sequential = "torch.nn.modules.container.Sequential"
+    inside = (InsideRow("a.py::Part", "Part()", (path,), 60),) if path else ()
+    before, after = (
+        [
+            model("a.py::Net", measured(modules, types=(sequential,), inside=inside)),
+            model("a.py::Part", measured(part, "Part()", type=sequential)),
+        ]
+        for modules, part in ((SIX, "x Linear 10"), (grown, "x Linear 90"))
+    )
+    assert [f.target for f in diff(before, after, "1%").findings] == ["a.py::Part"]
 
 
 def test_other_arguments_of_a_declared_model_are_explained_with_it():
