@@ -49,7 +49,10 @@ def named_values(text: str, expected: str) -> dict[str, str]:
 
 
 def value_of(text: str) -> Value:
-    """A value as Python writes it; a text may stand without quotes."""
+    """A value as Python writes it; a text may stand without quotes, but for `true` and `false`, as
+    other programs write truth values: as a text, either is true."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
     try:
         value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):

@@ -203,8 +203,17 @@ def test_the_cross_product_is_never_in_memory():
     assert peak < 200_000
 
 
+def test_truth_values_as_other_programs_write_them(tmp_path):
+    written = ["True", "true", "TRUE", "False", "false", "FALSE", "'false'", "falsely"]
+    values = [True, True, True, False, False, False, "false", "falsely"]
+    table = tmp_path / "a.csv"
+    table.write_text("\n".join(["bias", *written]), encoding="utf-8")
+    assert [*of_file(str(table))] == [{"bias": value} for value in values]
+    assert grid_of(f"bias={'|'.join(written)}") == {"bias": values}
+
+
 def test_values_that_text_cannot_hold_survive_csv(tmp_path):
-    values = [7, "7", 2.5, "True", True, None, "x, y", 'say "so"', "é", "", " x", "x\ny"]
+    values = [7, "7", 2.5, "True", True, "false", None, "x, y", 'say "so"', "é", "", " x", "x\ny"]
     rows = [SweepRow({"a": value, "b": 1}, 3, "form") for value in values]
     rows += [SweepRow({"b": 1}, None, "built", "no, never")]
     table = tmp_path / "a.csv"

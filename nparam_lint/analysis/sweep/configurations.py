@@ -169,8 +169,7 @@ def _config(job: Path) -> dict[str, Value]:
 
 
 def _yaml_value(text: str) -> Value:
-    words: dict[str, Value] = {"true": True, "false": False, "null": None, "~": None}
-    return words[text.lower()] if text.lower() in words else value_of(text)
+    return None if text.lower() in ("null", "~") else value_of(text)
 
 
 def _keys(job: Path, arguments: Sequence[str], mapping: Mapping[str, str]) -> dict[str, str]:
