@@ -202,7 +202,7 @@ def _count(config: pytest.Config) -> list[Case]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the user's filters are not about our work
         try:
-            session = open_session(root, os.environ)
+            session = open_session(root, os.environ, caller=config.invocation_params.dir)
             if shown := _progress(config):
                 session = replace(session, progress=shown)
             report = check(

@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.gate.candidates import ProjectSource
     from nparam_lint.gate.hooks import Broken, BudgetCause
-    from nparam_lint.ground.findings import Finding
     from nparam_lint.repository.snapshot import Snapshot
 
 # Models. Of more, to write every row of every model once more takes longer than it saves, and what
@@ -164,9 +163,6 @@ def run(options: Namespace) -> int:
                     find_causes=None if options.static else find_causes,
                     division=division,
                 )
-            home = project.session.home
-            if not Path.cwd().is_relative_to(home):
-                report = _with_steps_from(os.path.relpath(home), report)
             document = check_document.check_document(report, why_built=options.why_built)
             code = max(code, common.deliver(document, options, project.session))
             answers.append((report, project, heading))
@@ -176,21 +172,6 @@ def run(options: Namespace) -> int:
             _keep(answers, inputs, options, code)
         session.trim_store()
     return code
-
-
-def _with_steps_from(place: str, report: Report) -> Report:
-    """The report with commands for a person who stands elsewhere; `place`: the project, from
-    there."""
-    step = f": cd {shlex.quote(place)} && nparam-lint "
-
-    def moved(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-        return tuple(
-            replace(f, detail=tuple(text.replace(": nparam-lint ", step) for text in f.detail))
-            for f in findings
-        )
-
-    models = tuple(replace(model, findings=moved(model.findings)) for model in report.models)
-    return replace(report, models=models, findings=moved(report.findings))
 
 
 def _keep(

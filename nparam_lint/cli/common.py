@@ -36,7 +36,7 @@ from nparam_lint.report.formats import (
     refusal,
     render,
 )
-from nparam_lint.repository import repository_top
+from nparam_lint.repository import calling_directory, repository_top
 
 if TYPE_CHECKING:
     from nparam_lint.config.session import Session
@@ -175,6 +175,7 @@ def session_for(
             options=values,
             snapshot=snapshot,
             place=nearest_directory(place) if start.is_relative_to(root) else None,
+            caller=calling_directory(options.environ),
             remembers=not options.no_cache,
         )
     except load.ConfigError as error:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
@@ -12,6 +11,7 @@ from msgspec.structs import replace
 
 from nparam_lint.cli import common
 from nparam_lint.cli.claims import claims_below
+from nparam_lint.config import commands
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.formats import render
 from nparam_lint.repository import repository_top
@@ -92,8 +92,8 @@ def carry_out(plan: Plan, options: Namespace, session: Session, *, dry: bool, fa
         write_all(plan.files)
         plan = as_written(plan)
         if plan.edits and repository_top(session.home):
-            names = " ".join(shlex.quote(file.name) for file in plan.files)
-            plan = replace(plan, step=f"next: git add {names}")
+            add = commands.git_add(session, [file.path for file in plan.files])
+            plan = replace(plan, step=f"next: {add}")
     document = plan_document(plan, options.command, dry)
     if options.diff and common.format_for(options, session.settings) == "text":
         common.write(diff_of(plan), options.output_file)  # and beside it what people read

@@ -36,7 +36,8 @@ def silent(done: int, every: int, label: str) -> None:
 
 class Session(Struct, frozen=True):
     """`environ`: the user's environment. `snapshot`: what the project's root is a copy of, or lies
-    in a copy of. `place`: the directory that is asked about, in the working tree. `store`: what
+    in a copy of. `place`: the directory that is asked about, in the working tree. `caller`: the one
+    where a person has asked, and types what is to be done next (None: the root). `store`: what
     earlier runs found out; it keeps nothing unless it is said where. `inputs` is told what the
     answer rests on. `list_below` lists the files of a directory, once in a run. `progress` is
     called when a model is begun and after each answer, and before that with what is waited for.
@@ -46,6 +47,7 @@ class Session(Struct, frozen=True):
     environ: Mapping[str, str]
     snapshot: Snapshot | None = None
     place: Path | None = None
+    caller: Path | None = None
     store: Store = field(default_factory=lambda: Store(None, ""))
     inputs: ReplayInputs = field(default_factory=lambda: ReplayInputs(time.time_ns()))
     list_below: Callable[[Path], list[str]] = field(
@@ -124,12 +126,14 @@ def open_session(
     options: Mapping[str, Any] | None = None,
     snapshot: Snapshot | None = None,
     place: Path | None = None,
+    caller: Path | None = None,
     remembers: bool = True,
 ) -> Session:
     """A run on the project at `root`. `config`, `options`, `snapshot`: see `load_settings`;
-    `place`: see `Session`. `remembers`: what earlier runs found out is used. Raises ConfigError."""
+    `place`, `caller`: see `Session`. `remembers`: what earlier runs found out is used. Raises
+    ConfigError."""
     settings = load_settings(root, config, environ, options or {}, snapshot)
-    session = Session(settings, environ, snapshot, place)
+    session = Session(settings, environ, snapshot, place, caller)
     # What another machine found rests on files that cannot be seen from here.
     if not remembers or settings.on != LOCAL:
         return session

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -96,10 +95,15 @@ def other_sizes(candidate: Candidate, declared: Measured) -> list[Mapping[str, N
 
 
 def check_formula(
-    budget: Budget, declared: Measured, resized: Sequence[Measured], tolerance: Tolerance | None
+    budget: Budget,
+    declared: Measured,
+    resized: Sequence[Measured],
+    tolerance: Tolerance | None,
+    command: str,
 ) -> list[Finding]:
     """NPL011 for the first of some sizes for which a formula is wrong, or has no value: a fraction,
-    or less than nothing. `declared`: the model with the declared arguments, for which it holds."""
+    or less than nothing. `declared`: the model with the declared arguments, for which it holds;
+    `command`: what derives its formula."""
     needs_routing = METRICS[budget.selector.metric].needs_routing
     for size in resized:
         if needs_routing and size.no_routing:
@@ -122,10 +126,8 @@ def check_formula(
             f"the formula is right for {declared.call} and wrong for others: with "
             f"{changes or size.call} {what}"
         )
-        target = str(budget.target)
-        step = f"to derive one that holds for all: nparam-lint formula {shlex.quote(target)}"
-        detail = [f"built: {size.call}", step]
-        return [finding("NPL011", budget.position, message, target, detail)]
+        detail = [f"built: {size.call}", f"to derive one that holds for all: {command}"]
+        return [finding("NPL011", budget.position, message, str(budget.target), detail)]
     return []
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from nparam_lint.count.measured import InsideRow
 from nparam_lint.gate import measures
-from nparam_lint.ground.findings import HEAVIEST, UPDATE, BudgetResult, Finding, finding
+from nparam_lint.ground.findings import HEAVIEST, BudgetResult, Finding, finding
 from nparam_lint.ground.metrics import LADDER, METRICS
 from nparam_lint.ground.nearest import did_you_mean, nearest
 from nparam_lint.ground.notation import FormulaError, UnknownName, matches
@@ -17,10 +16,10 @@ from nparam_lint.ground.notation.grammar import round_count
 from nparam_lint.ground.values import Position, proportion
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from nparam_lint.count.measured import Measured, ModuleRow, NotMeasured
-    from nparam_lint.ground.notation import Selector
+    from nparam_lint.ground.notation import Selector, Target
     from nparam_lint.ground.notation.budget import Budget
     from nparam_lint.ground.notation.grammar import Bounds, Tolerance
 
@@ -33,12 +32,11 @@ def judge(
     measured: Measured,
     tolerance: Tolerance | None,
     experts_hint: Sequence[str] = (),
-    *,
-    staged: bool = False,
+    update: Callable[[Target, str], str] | None = None,
 ) -> tuple[list[BudgetResult], list[Finding]]:
     """Every count that the budget selects, against its bounds. `tolerance`: the configured one.
-    `experts_hint`: lines that say how to declare how many experts a token uses. `staged`: what git
-    would commit is judged."""
+    `experts_hint`: lines that say how to declare how many experts a token uses. `update`: the
+    command for a target, and the file of its budget."""
     target = str(budget.target)
     where, selector = budget.position, budget.selector
     parts = _parts(budget, measured)
@@ -73,7 +71,7 @@ def judge(
             results.append(result)
             if not result.ok:
                 broken.setdefault(amount(row, selector.metric), []).append(row)
-        findings += [_broken(budget, part, alike, bounds, staged) for alike in broken.values()]
+        findings += [_broken(budget, part, alike, bounds, update) for alike in broken.values()]
     return results, findings
 
 
@@ -205,7 +203,7 @@ def _broken(
     part: Measured | InsideRow,
     rows: Sequence[ModuleRow],
     bounds: Bounds,
-    staged: bool,
+    update: Callable[[Target, str], str] | None,
 ) -> Finding:
     """The finding about modules that have the same count."""
     row, metric, host = rows[0], budget.selector.metric, budget.target.host
@@ -238,7 +236,7 @@ def _broken(
         detail.append(f"reason for this budget: {budget.reason}")
     if measure := measures.explain_budget(budget, bounds, part):
         detail.append(measure)
-    detail.append(_next_step(budget, actual, staged))
+    detail.append(_next_step(budget, actual, update))
     broken = finding("NPL001", budget.position, message, str(budget.target), detail)
     return replace(broken, result=_result(budget, row, bounds))
 
@@ -283,13 +281,12 @@ def heaviest(rows: Sequence[ModuleRow], metric: str) -> list[str]:
     return [HEAVIEST, *lines] if lines else []
 
 
-def _next_step(budget: Budget, actual: int, staged: bool) -> str:
+def _next_step(budget: Budget, actual: int, update: Callable[[Target, str], str] | None) -> str:
     where = budget.position
     if budget.value.names:
         return f"if the change is intended, the formula at {where} must give {actual:_}"
-    if budget.value.form in ("plain", "written", "around", "about"):
-        add = f" && git add {shlex.quote(where.path)}" if staged else ""
-        return f"if the change is intended: {UPDATE} {shlex.quote(str(budget.target))}{add}"
+    if update and budget.value.form in ("plain", "written", "around", "about"):
+        return f"if the change is intended: {update(budget.target, where.path)}"
     about = "" if (rounded := round_count(actual)) == str(actual) else f" (about {rounded})"
     admits = "admit" if budget.value.form in _BOUNDS else "declare"
     return f"if the change is intended, {admits} {actual:_}{about} at {where}"

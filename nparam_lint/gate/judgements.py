@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from nparam_lint.config import commands
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.discover.claims import suppressions
 from nparam_lint.discover.definitions import Containment
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.answers import Answers
     from nparam_lint.gate.candidates import Candidate, ProjectSource, Selection
+    from nparam_lint.ground.notation import Target
 
     _Judged = tuple[list[BudgetResult], list[Finding]]
     _Skipped = Sequence[tuple[str, NotMeasured]]  # the target, and why
@@ -189,20 +191,27 @@ def _judge_measured(
     candidate: Candidate, measured: Measured, session: Session, resized: _Resized
 ) -> _Judged:
     target, position = str(candidate.target), candidate.position
-    settings, staged = session.settings.for_file(candidate.target.location), session.is_staged
+    settings = session.settings.for_file(candidate.target.location)
     results: list[BudgetResult] = []
     findings: list[Finding] = []
     experts_hint: Sequence[str] = ()
+
+    def update(target: Target, path: str) -> str:
+        return commands.update(session, target, path)  # which is read for a broken budget
+
     if "experts_per_token" in (measured.no_routing or "") and not measured.misdeclared:
         experts_hint = experts_entry(candidate.target, settings)
     for budget in candidate.budgets:
-        judged, broken = judge(budget, measured, settings.tolerance, experts_hint, staged=staged)
+        judged, broken = judge(budget, measured, settings.tolerance, experts_hint, update)
         results += judged or [no_result(budget)]
         # A model in which an argument differs that the formula does not name says nothing of it.
         names = budget.value.names
         sizes = [size for variant, size in resized if variant.build.varied <= names]
         if sizes and not broken:
-            broken = formula_check.check_formula(budget, measured, sizes, settings.tolerance)
+            command = commands.formula(session, budget.target)
+            broken = formula_check.check_formula(
+                budget, measured, sizes, settings.tolerance, command
+            )
         findings += broken
     if candidate.target.host:  # what else there is to say is said of the model itself
         return results, findings

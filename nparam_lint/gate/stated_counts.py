@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-import shlex
 from contextlib import suppress
 from fractions import Fraction
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
+from nparam_lint.config import commands
 from nparam_lint.count.measured import Measured
 from nparam_lint.discover.claims import stated
 from nparam_lint.discover.claims.stated import StatedCount
@@ -78,18 +78,20 @@ def with_stated_counts(
     findings. `candidates`: those that it reports on."""
     stating = _stating(source.session, within(source.places))
     names, outcomes, findings, repeated = _judged(stating, report, source, candidates)
-    report = _with_repeated(report, repeated)
+    report = _with_repeated(report, repeated, source.session)
     outcomes = [*_of_uncounted(outcomes, report), *_of_names(names)]
     every = [*report.findings, *findings]
     return replace(report, stated=tuple(outcomes), findings=tuple(in_order(every)))
 
 
-def _with_repeated(report: Report, repeated: Mapping[Position, Sequence[Position]]) -> Report:
+def _with_repeated(
+    report: Report, repeated: Mapping[Position, Sequence[Position]], session: Session
+) -> Report:
     """The report, in which the findings about budgets name the texts that state the same number."""
 
     def told(findings: Iterable[Finding]) -> tuple[Finding, ...]:
         return tuple(
-            replace(item, detail=(*item.detail, _also_in(repeated[item.position])))
+            replace(item, detail=(*item.detail, _also_in(repeated[item.position], session)))
             if item.result and item.position in repeated
             else item
             for item in findings
@@ -99,9 +101,9 @@ def _with_repeated(report: Report, repeated: Mapping[Position, Sequence[Position
     return replace(report, models=models, findings=told(report.findings))
 
 
-def _also_in(places: Sequence[Position]) -> str:
+def _also_in(places: Sequence[Position], session: Session) -> str:
     paths = dict.fromkeys(at.path for at in places if not at.path.endswith(".py"))
-    step = f"; then: nparam-lint update --claims {shlex.join(paths)}" if paths else ""
+    step = f"; then: {commands.update_claims(session, paths)}" if paths else ""
     return f"also stated in {', '.join(map(str, places))}{step}"
 
 
@@ -203,7 +205,7 @@ def _compared(
                 if budget := _repeated(outcome, errors):
                     repeated.setdefault(budget.position, []).append(outcome.position)
                 else:
-                    findings.append(_disagreement(outcome, lines))
+                    findings.append(_disagreement(outcome, lines, source.session))
         findings += _misnamed_units(of_file)
     every = [outcome for of_file in outcomes.values() for outcome in of_file]
     return every, reported_findings(findings, source), repeated
@@ -311,7 +313,8 @@ def with_counts_at(
     them. `built`: of the models that these name, the `candidates`."""
     _, _, findings, repeated = _judged(stating, built, source, candidates)
     inside = {budget: [at for at in found if at in places] for budget, found in repeated.items()}
-    report = _with_repeated(report, {budget: found for budget, found in inside.items() if found})
+    inside = {budget: found for budget, found in inside.items() if found}
+    report = _with_repeated(report, inside, source.session)
     every = dict.fromkeys([*report.findings, *(f for f in findings if f.position in places)])
     return replace(report, findings=tuple(in_order(every)))
 
@@ -407,7 +410,7 @@ def _confirms(outcome: StatedOutcome) -> bool:
     return bool(outcome.explanation) and not outcome.explanation.startswith(_OF_ANOTHER)
 
 
-def _disagreement(outcome: StatedOutcome, lines: Sequence[str]) -> Finding:
+def _disagreement(outcome: StatedOutcome, lines: Sequence[str], session: Session) -> Finding:
     """NPL013 of a count that is wrong; `lines`: those of its file."""
     count, at, actual = outcome.count, outcome.position, outcome.actual or 0
     numbers = [value.bounds().declared or 0 for value in count.readings]
@@ -417,7 +420,7 @@ def _disagreement(outcome: StatedOutcome, lines: Sequence[str]) -> Finding:
     message += f"stated: {count.text}" + (f" ({share})" if share else "")
     detail = [outcome.explanation] if outcome.explanation else []
     if not detail:
-        detail = [f"to correct it: nparam-lint update --claims {shlex.quote(at.path)}"]
+        detail = [f"to correct it: {commands.update_claims(session, [at.path])}"]
         for budget in _budgets_of(outcome)[:1] if at.path.endswith(".py") else ():
             detail = [f"correct the number, or leave it out: {budget.position} declares the count"]
     target = outcome.model.target if outcome.model else ""

@@ -34,6 +34,7 @@ LATE = frozenset(
     cli.main
     cli.progress
     config
+    config.commands
     config.load
     config.positions
     config.session

@@ -4,6 +4,7 @@ similar tools need: an order, a path, and an identity."""
 from __future__ import annotations
 
 import hashlib
+import os
 import re
 import shlex
 from collections import Counter
@@ -220,18 +221,18 @@ def _next_steps(group: Sequence[Finding]) -> Iterator[str]:
     start = ""
     for finding in group:
         for text in finding.detail:
-            if UPDATE in text:
-                start = text.partition(UPDATE)[0]
-                targets[finding.target] = None
-                if _ADD in text:
-                    paths[finding.position.path] = None
+            words, is_step, command = text.partition(f"{UPDATE} ")
+            if is_step and not command.startswith("--"):
+                start, (name, _, path) = words, command.partition(_ADD)
+                targets |= dict.fromkeys(shlex.split(name))
+                paths |= dict.fromkeys(shlex.split(path))
             elif not text.startswith((HEAVIEST, " ")):
                 others[text] = None
     yield from [*others][:_ALIKE]
     if targets:
         if len(targets) > _NAMED:
             targets = dict.fromkeys(target.partition("::")[0] for target in targets)
-        named = targets if len(targets) <= _NAMED else ()
+        named = targets if len(targets) <= _NAMED else filter(None, [os.path.commonpath(targets)])
         command = " ".join([start + UPDATE, *map(shlex.quote, named)])
         yield command + (_ADD + " ".join(map(shlex.quote, paths)) if paths else "")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 
 def run_git(
@@ -50,6 +50,12 @@ def project_name(home: Path) -> str:
 def repository_top(place: Path) -> Path | None:
     """The nearest directory that holds a repository; None where none is around."""
     return next((top for top in (place, *place.parents) if (top / ".git").exists()), None)
+
+
+def calling_directory(environ: Mapping[str, str]) -> Path:
+    """Where a person called the command: git runs hooks and aliases at the top of a repository."""
+    here, inside = Path.cwd(), environ.get("GIT_PREFIX", "")
+    return here / inside if (here / ".git").exists() else here
 
 
 def deleted_files(path: Path) -> list[Path]:

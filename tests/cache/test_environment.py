@@ -75,6 +75,7 @@ def test_exactly_what_a_model_may_see_of_a_change(nparam_lint: Command, tmp_path
         ("SSH_AUTH_SOCK", False, False),
         ("FOO", False, False),
         ("GIT_AUTHOR_DATE", False, False),
+        ("GIT_PREFIX", False, True),
         ("PYTHONDONTWRITEBYTECODE", False, True),
     ],
 )

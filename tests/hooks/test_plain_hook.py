@@ -20,6 +20,15 @@ def test_a_commit_from_a_graphical_interface(hooked):
     refused(sample.commit(), "net.py:5:16 NPL001", "420")
 
 
+@pytest.mark.thorough
+def test_a_commit_from_a_directory_says_what_to_type_there(hooked):
+    sample = hooked({"nets/deep/net.py": model(10, 110)})
+    sample.add({"nets/deep/net.py": model(20, 110)})
+    for place, path in (("nets", "deep/net.py"), (".", "nets/deep/net.py")):
+        done = sample.attempt("commit", "-m", "change", cwd=sample.path / place)
+        refused(done, f"intended: nparam-lint update {path}::Net && git add {path}")
+
+
 def test_the_first_commit(tmp_path, environ, nparam_lint):
     sample = Sample.create(tmp_path / "new", environ | {"NPARAM_LINT_PYTHON": sys.executable})
     nparam_lint("install-hook", cwd=sample.path, **sample.environ)

@@ -161,10 +161,12 @@ def test_what_is_said_of_one_project_where_another_is_inside(repository, nparam_
     assert "next: nparam-lint 'b c' --fix\n" in run("--fix", code=2).stderr
 
     sample.add({"b c/nparam-lint.toml": CONFIG.format(9)})
-    update = "nparam-lint update net.py::Net && git add nparam-lint.toml"
-    for place, step in ((".", f"intended: cd 'b c' && {update}"), ("b c", f"intended: {update}")):
+    for place, step in (
+        (".", "update 'b c/net.py::Net' && git add 'b c/nparam-lint.toml'"),
+        ("b c", "update net.py::Net && git add nparam-lint.toml"),
+    ):
         done = run("--declared", "--staged", code=1, cwd=place)
-        assert step in " ".join(done.stdout.split())
+        assert f"intended: nparam-lint {step}" in " ".join(done.stdout.split())
 
     sample.add({"b c/nparam-lint.toml": "devise = 1\n"})
     assert run("--declared", "--staged", code=2).stderr.startswith(

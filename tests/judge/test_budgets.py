@@ -57,7 +57,11 @@ def budget(text, selector="", *, tolerance=None, **more):
 
 def verdict(text, measured, selector="", configured=None, **more):
     configured = configured and parse_tolerance(configured)
-    return judge(budget(text, selector, **more), measured, configured)
+    return judge(budget(text, selector, **more), measured, configured, update=command)
+
+
+def command(target, _):
+    return f"nparam-lint update {target}"
 
 
 def holds(text, total):

@@ -1,0 +1,57 @@
+"""Commands that are to be typed next, with paths as they are where the run was called."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from nparam_lint.config.session import root_around
+from nparam_lint.ground.findings import UPDATE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from nparam_lint.config.session import Session
+    from nparam_lint.ground.notation import Target
+
+
+def update(session: Session, target: Target, declared_in: str) -> str:
+    """What writes the count into the budget of a target, and stages it where the index is judged.
+    A target of another project would lead there; the file of the budget is in this one."""
+    place = session.home / target.location if target.is_path else session.caller or session.home
+    is_here = root_around(place) == session.home
+    name = target_of(session, target) if is_here else _typed(session, session.home / declared_in)
+    add = f" && {git_add(session, [session.home / declared_in])}" if session.is_staged else ""
+    return f"{UPDATE} {shlex.quote(name)}{add}"
+
+
+def update_claims(session: Session, paths: Iterable[str]) -> str:
+    """What corrects the counts that files of the project state."""
+    return f"{UPDATE} --claims {shlex.join(_typed(session, session.home / p) for p in paths)}"
+
+
+def formula(session: Session, target: Target) -> str:
+    return f"nparam-lint formula {shlex.quote(target_of(session, target))}"
+
+
+def git_add(session: Session, files: Iterable[Path]) -> str:
+    return f"git add {shlex.join(_typed(session, file) for file in files)}"
+
+
+def target_of(session: Session, target: Target) -> str:
+    host = target.host
+    if host and host.is_path:
+        target = replace(target, host=_moved(session, host))
+    return str(_moved(session, target) if target.is_path else target)
+
+
+def _moved(session: Session, target: Target) -> Target:
+    return replace(target, location=_typed(session, session.home / target.location))
+
+
+def _typed(session: Session, path: Path) -> str:
+    return os.path.relpath(path, session.caller or session.home).replace(os.sep, "/")
