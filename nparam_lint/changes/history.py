@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
+from nparam_lint.config import commands
 from nparam_lint.count.measured import Measured
 from nparam_lint.count.run import name_of_interpreter
 from nparam_lint.count.worker_process import reused_worker
@@ -118,7 +119,8 @@ def read_history(request: Wanted) -> History:
         notes.append("this clone is shallow; next, for its whole history: git fetch --unshallow")
     history = History(*asked, tuple(walk.points(tip, since)))
     if not history.is_counted:
-        notes.append(f"no commit could be counted; next: nparam-lint show '{request.target}'")
+        step = commands.show(request.states.now, request.target)
+        notes.append(f"no commit could be counted; next: {step}")
     return replace(history, notes=tuple(notes), seconds=time.monotonic() - start)
 
 

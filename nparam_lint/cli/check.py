@@ -22,7 +22,7 @@ from nparam_lint.cache.replay_inputs import ReplayInputs
 from nparam_lint.changes import causes
 from nparam_lint.cli import common
 from nparam_lint.cli.main import COMMANDS
-from nparam_lint.config import load
+from nparam_lint.config import commands, load
 from nparam_lint.config.projects import Project, inner_projects, note_project, projects_of
 from nparam_lint.gate import shards
 from nparam_lint.gate.report import Report
@@ -360,6 +360,6 @@ def _refuse_unread(session: Session, paths: Sequence[Path], option: str, declare
             raise UsageError(
                 f"{clean(file)} configures a project of its own, but {option} is for one "
                 "project only, and a check of the directory above it does not read this config\n"
-                f"next: nparam-lint {declared}{shlex.quote(inner)} {option}\n"
+                f"next: {commands.check(session, inner, declared)} {option}\n"
                 f'      and in the config above it, if there is one: exclude = ["{inner}/**"]'
             )

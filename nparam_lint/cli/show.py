@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
 from argparse import ArgumentParser, Namespace
+from functools import partial
 
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate, refuse_misnamed
+from nparam_lint.config import commands
 from nparam_lint.count.measured import NotMeasured
 from nparam_lint.gate import show
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.notation import Target
 from nparam_lint.report.show_document import show_document
 from nparam_lint.report.training import OPTIMIZERS
 from nparam_lint.repository import repository_top
@@ -45,11 +47,11 @@ def run(options: Namespace) -> int:
     failed = any(isinstance(model.measurement, NotMeasured) for model in report.models)
     optimizer = OPTIMIZERS.get(options.training)
     if optimizer and any(model.host for model in report.models):
-        host = target.host or "the model that contains it"
+        host = target.host or Target("", "the model that contains it")
         raise UsageError(
             f"--training is about a whole model, and {target.callable} is counted inside one\n"
-            f"next: nparam-lint show {shlex.quote(str(host))} --training {options.training}"
+            f"next: {commands.show(session, host)} --training {options.training}"
         )
-    in_git = repository_top(session.root) is not None
-    document = show_document(report, session.root, optimizer, in_git=in_git)
+    check = partial(commands.check, session) if repository_top(session.root) else None
+    document = show_document(report, session.root, optimizer, check=check)
     return common.deliver(document, options, session, failed=failed)

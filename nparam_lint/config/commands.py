@@ -19,6 +19,15 @@ if TYPE_CHECKING:
     from nparam_lint.ground.notation import Target
 
 
+def check(session: Session, path: str, options: str = "") -> str:
+    """What checks a file or folder of the project."""
+    return f"nparam-lint {options}{shlex.quote(_typed(session, session.home / path))}"
+
+
+def show(session: Session, target: Target) -> str:
+    return f"nparam-lint show {shlex.quote(target_of(session, target))}"
+
+
 def update(session: Session, target: Target, declared_in: str) -> str:
     """What writes the count into the budget of a target, and stages it where the index is judged.
     A target of another project would lead there; the file of the budget is in this one."""

@@ -4,8 +4,7 @@ one model that was counted in Python."""
 from __future__ import annotations
 
 import dataclasses
-import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -47,11 +46,15 @@ _WAYS = 12  # without -v
 
 
 def show_document(
-    report: Report, root: Path, optimizer: Optimizer | None = None, *, in_git: bool = False
+    report: Report,
+    root: Path,
+    optimizer: Optimizer | None = None,
+    *,
+    check: Callable[[str], str] | None = None,
 ) -> Document:
     """That of the one model; where nothing could be measured at all, that of a check. `root`: of
-    the project, which may lie `in_git`. `optimizer`: what it takes to train the model with it is
-    told, too."""
+    the project. `optimizer`: what it takes to train the model with it is told, too. `check`: the
+    command for a file, where git has another state to compare with."""
     document = replace(check_document(report), command="show")
     if not report.models or report.error:
         return document
@@ -63,7 +66,7 @@ def show_document(
             document,
             data=lambda: dataclasses.replace(check_data.check_data(report), training=training),
         )
-    page = partial(_page, report, root, training, in_git)
+    page = partial(_page, report, root, training, check)
     return replace(document, page=page)
 
 
@@ -89,7 +92,11 @@ def _modules(measured: Measured, name: str, options: Options) -> Modules:
 
 
 def _page(
-    report: Report, root: Path, training: TrainingRecord | None, in_git: bool, options: Options
+    report: Report,
+    root: Path,
+    training: TrainingRecord | None,
+    check: Callable[[str], str] | None,
+    options: Options,
 ) -> Page:
     model = report.models[0]
     name, total = clean(model.target), total_of(model)
@@ -102,10 +109,10 @@ def _page(
         sections.append(Section((source.table(),), clean(source.path), only="page", fold=fold))
     sections.append(Section(tuple(_other_ways(report, options))))
     path = model.target.partition("::")[0]
-    if in_git and path.endswith(".py") and any(finding.result for finding in model.findings):
+    if check and path.endswith(".py") and any(finding.result for finding in model.findings):
         # The model as it was is built for that, as by a check.
-        command = f"What changed since the last commit: nparam-lint {shlex.quote(path)}"
-        sections.append(Section((Text(command, kind="verbatim"),), closing=True, only="text"))
+        command = Text(f"What changed since the last commit: {check(path)}", kind="verbatim")
+        sections.append(Section((command,), closing=True, only="text"))
     counted = "not measured" if total is None else f"{total:,} parameters"
     return Page(tuple(sections), headline=f"{name} · {counted}")
 

@@ -238,7 +238,7 @@ class Repository:
             about, _, path = line.partition("\t")
             mode, *more = about.split(" ")  # of a tree: type, blob; of the index: blob, stage
             if not commit and more[1] != "0":
-                raise GitError(f"{path} is not merged; resolve it, then git add {path}")
+                raise GitError(f"{path} is not merged; resolve it, then git add :/{path}")
             if path not in intended:
                 entries.append(_Entry(mode, more[bool(commit)], path))
         absent = self._absent(entries)
@@ -301,7 +301,7 @@ class Repository:
         if inner.attempt("cat-file", "-e", f"{entry.blob}^{{commit}}").returncode:
             raise GitError(
                 f"the submodule {entry.path} lacks the recorded commit {entry.blob[:12]}; "
-                f"next: git submodule update --init {entry.path}"
+                f"next: git submodule update --init :/{entry.path}"
             )
         return inner.export(directory, entry.blob)
 

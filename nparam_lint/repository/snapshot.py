@@ -71,7 +71,8 @@ class Snapshot(Struct, frozen=True):
 
     def at_fault(self, reason: str, root: Path) -> str | None:
         """The file that the working tree has but git does not, if the reason of a failure names it,
-        with the next step. `root`: the directory of the copy that relative paths start from."""
+        with the next step, which is the same in each directory. `root`: the directory of the copy
+        that relative paths start from."""
         inside = root.relative_to(self.directory)
         for files, what in (
             (self.untracked, "is not tracked by git"),
@@ -80,7 +81,7 @@ class Snapshot(Struct, frozen=True):
             for path in files:
                 near = os.path.relpath(path, inside)
                 if any(_names(reason, name) for name in (path, near, str(self.home / path))):
-                    return f"{path} {what}; next: git add {shlex.quote(path)}"
+                    return f"{path} {what}; next: git add {shlex.quote(f':/{path}')}"
         return None
 
     @staticmethod

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import os
+import shlex
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct
 from msgspec.structs import replace
 
+from nparam_lint.config import commands
 from nparam_lint.count.measured import NotMeasured
 from nparam_lint.gate import measure
 from nparam_lint.gate.candidates import Selection, why_gone
@@ -208,13 +210,13 @@ def _check_requests(requests: Sequence[Named], source: ProjectSource, root: Path
         if any(item.covers(b.target, b.selector, b.position.path) for b in budgets):
             continue
         is_text = Path(item.path).suffix not in ("", ".py")
-        step = f"; next: nparam-lint {'update --claims' if is_text else 'init'} {item.path}"
+        path = shlex.quote(item.text.partition("::")[0])
+        step = f"; next: nparam-lint {'update --claims' if is_text else 'init'} {path}"
         if item.target is not None:
             if why := why_gone(item.target, root, source.discovery):
                 raise UsageError(why)
-            names = [
-                f"{b.target}[{b.selector}]" if str(b.selector) else str(b.target) for b in budgets
-            ]
+            targets = [(commands.target_of(source.session, b.target), b.selector) for b in budgets]
+            names = [f"{t}[{selector}]" if str(selector) else t for t, selector in targets]
             if not item.target.is_path:
                 step = "; next: write one into the config"
             step = did_you_mean(item.text, names, cutoff=0.5) or step

@@ -6,6 +6,7 @@ import difflib
 import io
 import os
 import secrets
+import shlex
 import shutil
 import tokenize
 from contextlib import suppress
@@ -213,4 +214,5 @@ def _check(edit: FileEdit, place: Path) -> None:
         raise Unsafe(f"{edit.name}: it has changed since it was read; next: run the command again")
     # The owner may be root, who may write everything; what is marked read-only is meant so.
     if now is not None and not (place.stat().st_mode & 0o222 and os.access(place, os.W_OK)):
-        raise Unsafe(f"{edit.name}: it is read-only; next: chmod u+w {edit.name}")
+        path = shlex.quote(os.path.relpath(edit.path))
+        raise Unsafe(f"{edit.name}: it is read-only; next: chmod u+w {path}")

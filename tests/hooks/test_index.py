@@ -153,14 +153,14 @@ def test_what_a_commit_would_lack_is_named(repository, staged, nparam_lint):
     assert failed.pop("reads.py").startswith("Net() raised FileNotFoundError")
     missing = f"cannot import name 'new' from 'pkg.names' ({sample.path}/{NAMES})"
     assert missing in failed.pop("misses.py")
-    no = "{0} is not tracked by git; next: git add {0}".format
+    no = "{0} is not tracked by git; next: git add :/{0}".format
     late = {"late.py": "Net() needs a file that git does not have: " + no("helper.py")}
     assert failed == late | {
         name: f"cannot import {name}: {no(file)}" for name, (_, file) in LACKING.items()
     }
     text = staged(sample, "--format", "text", code=1)
-    assert "    conf/a b.yaml is not tracked by git; next: git add 'conf/a b.yaml'\n" in text
-    assert f"    {NAMES} has changes that are not staged; next: git add {NAMES}\n" in text
+    assert "    conf/a b.yaml is not tracked by git; next: git add ':/conf/a b.yaml'\n" in text
+    assert f"    {NAMES} has changes that are not staged; next: git add :/{NAMES}\n" in text
     sample.git("add", "--all")
     assert staged(sample, code=0) == ""
 
@@ -171,7 +171,7 @@ def test_a_file_that_is_written_then_added_then_gone(repository, staged):
     sample = repository(
         {"net.py": importing("from helper import width", first="assert width == 10")}
     )
-    no = "cannot import net.py: helper.py is not tracked by git; next: git add helper.py"
+    no = "cannot import net.py: helper.py is not tracked by git; next: git add :/helper.py"
     for _ in range(2):
         assert "No module named 'helper'" in staged(sample, code=1)
         sample.write({"helper.py": "width = 10\n"})
@@ -236,7 +236,7 @@ def test_an_editable_install_leads_into_what_is_staged(repository, staged, tmp_p
     sample.git("rm", "--quiet", "--cached", "lib/wide/layers.py", "lib/found/layers.py")
     assert staged(sample, code=1, **more) == "".join(
         f"net_{name}.py:7:16: error: NPL003 cannot import net_{name}.py: lib/{name}/layers.py "
-        f"is not tracked by git; next: git add lib/{name}/layers.py\n"
+        f"is not tracked by git; next: git add :/lib/{name}/layers.py\n"
         for name in ("found", "wide")
     )
 

@@ -166,7 +166,9 @@ def whole_pages():
                 cuda=DeviceResult("skipped", None, "too big"),
             )
         ),
-        "one model that an edit broke": render_show(edited, Options(), in_git=True),
+        "one model that an edit broke": render_show(
+            edited, Options(), check="nparam-lint {}".format
+        ),
         "one model that is broken, and holds": render_show(
             replace(broken_net(), budgets=(*broken_net().budgets, holds)), Options()
         ),

@@ -120,7 +120,7 @@ def test_a_conflict_is_told_with_the_file(sample, tmp_path):
     sample.git("checkout", "--quiet", "main")
     sample.committed({"a.py": "a = 3\n"})
     assert sample.attempt("merge", "other").returncode == 1
-    with pytest.raises(GitError, match=r"^a\.py is not merged; resolve it, then git add a\.py$"):
+    with pytest.raises(GitError, match=r"^a\.py is not merged; resolve it, then git add :/a\.py$"):
         exported(sample, tmp_path)
 
 
@@ -380,7 +380,7 @@ def test_a_submodule_that_lacks_the_commit_is_told_with_the_next_step(sample, in
     sample.git("update-index", "--cacheinfo", f"160000,{'1' * 40},lib/inner")
     expected = (
         "the submodule lib/inner lacks the recorded commit 111111111111; "
-        "next: git submodule update --init lib/inner"
+        "next: git submodule update --init :/lib/inner"
     )
     with pytest.raises(GitError, match=f"^{expected}$"):
         exported(sample, tmp_path)

@@ -213,13 +213,13 @@ def test_a_failure_is_traced_to_what_was_not_added():
     copy = Snapshot(
         place, home, (), (), untracked=("conf/a.yaml", "data", "lib/h.py"), unstaged=("m.py",)
     )
-    not_tracked = "{0} is not tracked by git; next: git add {0}".format
+    not_tracked = "{0} is not tracked by git; next: git add :/{0}".format
     for reason, file in NOT_TRACKED.items():
         assert copy.at_fault(reason, place) == (file and not_tracked(file)), reason
     inside = place / "conf"  # where relative paths start from
     assert copy.at_fault("No such file: 'a.yaml'", inside) == not_tracked("conf/a.yaml")
     assert copy.at_fault("No such file: '../lib/h.py'", inside) == not_tracked("lib/h.py")
     failure = "cannot import 'x' from 'm' (/home/u/repo/{})".format
-    changed = "m.py has changes that are not staged; next: git add m.py"
+    changed = "m.py has changes that are not staged; next: git add :/m.py"
     assert copy.at_fault(failure("m.py"), place) == changed
     assert copy.at_fault(failure("sum.py"), place) is None

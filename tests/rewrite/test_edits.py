@@ -78,13 +78,15 @@ def test_a_file_that_appeared_meanwhile_is_not_overwritten(files):
     assert files[0].read_bytes() == b"old\r\n"
 
 
-def test_a_read_only_file_keeps_all_from_being_written(files, tmp_path):
+def test_a_read_only_file_keeps_all_from_being_written(files, tmp_path, monkeypatch):
     files[1].chmod(0o444)
+    monkeypatch.chdir(tmp_path.parent)
     before = contents(tmp_path)
     with pytest.raises(CannotWrite) as raised:
         write_all([edit(path, b"new") for path in files])
     assert str(raised.value) == (
-        "cannot write b.py: it is read-only; next: chmod u+w b.py; nothing was written"
+        f"cannot write b.py: it is read-only; next: chmod u+w {tmp_path.name}/b.py; "
+        "nothing was written"
     )
     assert contents(tmp_path) == before
 

@@ -101,7 +101,7 @@ class NotTracked(ModuleNotFoundError):
     def __init__(self, file):
         # Without a name: the import system passes over a missing submodule of that name.
         text = "{} is not tracked by git; next: git add {}"
-        super().__init__(text.format(file, shlex.quote(file)))
+        super().__init__(text.format(file, shlex.quote(":/" + file)))
 
 
 class Loss(NamedTuple):
