@@ -48,7 +48,10 @@ def formula(session: Session, target: Target) -> str:
 
 
 def git_add(session: Session, files: Iterable[Path]) -> str:
-    return f"git add {shlex.join(_typed(session, file) for file in files)}"
+    """What stages the files that were written: those that links lead to."""
+    here = os.path.realpath(session.caller or session.home)
+    places = (os.path.relpath(os.path.realpath(file), here) for file in files)
+    return f"git add {shlex.join(place.replace(os.sep, '/') for place in places)}"
 
 
 def target_of(session: Session, target: Target) -> str:
