@@ -136,11 +136,10 @@ def _write(result: FormulaResult, model: Model) -> None:
     forms = [case for case in result.cases if isinstance(case, ClosedForm)]
     text, choices = budget_of(forms, result.order)
     try:
-        at = formula_budget.write_formula(text, definition, model.source)
+        line = formula_budget.write_formula(text, target.arguments, definition, model.source)
     except (edits.Unsafe, edits.CannotWrite) as error:
         raise UsageError(f"option --write: {error}") from None
-    where = f"{at.path}:{at.line}: nparam: {text}" if at else f"{model.target} already has it"
-    common.tell(where)
+    common.tell(line or f"{target} already has it")
     if choices:
         names = ", ".join(choices)
         text = f"the formula holds for {result.call}; other choices of {names} give other counts"

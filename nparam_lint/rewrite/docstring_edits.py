@@ -93,6 +93,11 @@ def add(
     return new_source, failures
 
 
+def budget_line(arguments: str | None, value: str) -> str:
+    """A budget as it stands in a docstring; `arguments`: of the call, None for the default one."""
+    return f"nparam{'' if arguments is None else f'({arguments})'}: {value}"
+
+
 # --- reading ----------------------------------------------------------------------------------
 
 
@@ -142,10 +147,7 @@ def _with_budgets(
     file: CstFile, node: _Definition, values: Sequence[tuple[str | None, str]]
 ) -> Replacements:
     """The replacement that gives a definition budgets. Raises Unsafe."""
-    lines = [
-        f"nparam{'' if arguments is None else f'({arguments})'}: {value}"
-        for arguments, value in values
-    ]
+    lines = [budget_line(*budget) for budget in values]
     docstring = _docstring(node)
     newline = file.module.default_newline
     if docstring is None:

@@ -91,6 +91,44 @@ def test_the_formula_becomes_a_budget_that_holds_and_is_written_once(written):
     assert "net.py::Net already has it" in done.stderr
 
 
+CALLED = """
+from dataclasses import dataclass
+
+import torch.nn as nn
+
+
+@dataclass
+class Config:
+    d: int = 4
+    act: str = "glu"
+
+
+class Net(nn.Module):
+    def __init__(self, config: Config, *widths):
+        super().__init__()
+        wide = 2 if config.act == "glu" else 1
+        self.gate = nn.Linear(config.d, wide * config.d)
+        self.rows = nn.ModuleList(nn.Linear(config.d, width) for width in widths)
+"""
+
+
+def test_the_formula_of_a_call_becomes_the_budget_of_that_call(written, tmp_path):
+    (tmp_path / "net.py").write_text(CALLED)
+    calls = {
+        "": "2*d*(d + 1)",
+        "(Config())": "2*d*(d + 1)",
+        "(Config(act='relu'))": "d*(d + 1)",
+        "(Config(), 5, 6)": "d*(2*d + 13) + 11",
+    }
+    for call, form in calls.items():
+        done, _ = written("formula", f"net.py::Net{call}", "--write")
+        assert f": nparam{call}: {form}\n" in done.stderr
+        done, _ = written("formula", f"net.py::Net{call}", "--write")
+        assert f"net.py::Net{call} already has it" in done.stderr
+    done, _ = written()
+    assert "4 budgets hold" in done.stdout
+
+
 DEFINED_TWICE = """
 import torch.nn as nn
 
