@@ -43,7 +43,7 @@ def count_here(model, args, kwargs, names):
         raise Failure("NPL009", "lazy", f"{incomplete[0]}\nnext: run the model once on an input")
     result = count.result(True)
     result["call"], result["rung"] = text, how
-    result["names"], result["known_names"] = resolve_names(names, arguments, module)
+    result["names"], result["known_names"] = resolve_names(names, arguments, module, model)
     return result
 
 

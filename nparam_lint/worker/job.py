@@ -325,7 +325,8 @@ class ModelBuild:
         result["call"] = text
         result["definitions"] = definitions_of(call.function, self.job)
         self.signature = count.signature  # that of the first build
-        result["names"], result["known_names"] = resolve_names(names, call.arguments, model)
+        resolved = resolve_names(names, call.arguments, model, call.function)
+        result["names"], result["known_names"] = resolved
         return result
 
     def total_on(self, name):

@@ -83,6 +83,29 @@ class Mixture(nn.Module):
             for _ in range(E)
         )
 '''
+HANDED = '''\
+class Square(nn.Module):
+    def __init__(self, d=8, bias=True):
+        super().__init__()
+        self.layer = nn.Linear(d, d, bias=bias)
+
+
+class Net(Square):
+    """
+    nparam{}
+    """
+
+    def __init__(self, n=2, **kwargs):
+        kwargs{}
+        super().__init__(**kwargs)
+        self.rows = nn.ModuleList(nn.Linear(1, 1) for _ in range(n))
+
+
+class Whole(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.ModuleList([Net(), Net(3, d=4), Net(bias=True)])
+'''
 
 
 def model(formula, takes, *body):
@@ -117,6 +140,11 @@ RIGHT = {
         "    self.scale = nn.Parameter(self.words.weight.new_empty(d))",
     ),
     "about": model("~ d*d/2", "d=64", HALF),
+    "handed_to_a_base": HANDED.format(
+        ": d*(d + bias) + 2*n\n    nparam(n=3, d=5): d*(d + bias) + 2*n"
+        "\n    nparam(in Whole): d*(d + bias) + 2*n",
+        '.setdefault("bias", False)',
+    ),
 }
 WRONG = {
     "terms_that_happen_to_be_equal": (
@@ -277,12 +305,17 @@ WRONG = {
         "missing: d**2*(E*(first + max(0, n - first) - n) + min(first, n) - first)",
     ),
 }
+QUIET = ("silenced", "each_has_its_own_arguments", "handed_to_a_base")
 FROM_THE_START = GPT.format(": vocab*d + n_layer*3*d**2")
 NOT_THERE = {
     "element": (STACK.format("widths[3]"), "'widths[3]'; did you mean widths[2]?"),
     "field": (
         NESTED.format("attn.size"),
         "'attn.size'; a formula may use: depth, training",
+    ),
+    "changed_before_it_is_handed_on": (
+        HANDED.format(": d*(d + 1) + 2*n", '["d"] = 4'),
+        "'d'; a formula may use: n, training",
     ),
 }
 
@@ -317,12 +350,12 @@ def wrong_for_others(found, said, *missing):
 
 
 def test_formulas_that_hold_and_those_that_are_wrong_for_others(check, tmp_path):
-    sources = {name: RIGHT[name] for name in ("silenced", "each_has_its_own_arguments")}
+    sources = {name: RIGHT[name] for name in QUIET}
     sources |= {name: source for name, (source, _) in NOT_THERE.items()}
     sources |= {"start": FROM_THE_START, "too_much": WRONG["too_much"][0]}
     sources["net"] = NET.format("784*width + width + 1290")
     found = check(sources, tmp_path)
-    assert found["silenced"] == found["each_has_its_own_arguments"] == []
+    assert [found[name] for name in QUIET] == [[] for _ in QUIET]
     for name, (_, said) in NOT_THERE.items():
         ((code, message, _),) = found[name]
         assert (code, message.partition("attribute ")[2]) == ("NPL002", said)

@@ -293,10 +293,10 @@ def signature_of(function, node):
     return inspect.Signature(parameters)
 
 
-def handed_to_base(kind, names):
+def handed_to_base(kind, names, as_it_is=False):
     """The parameters of a class's bases that its constructor gets by `**kwargs`, and hands to them
     by `super().__init__(…, **kwargs)`, with the defaults of `kwargs.setdefault("layers", 4)`;
-    `names`: of its own."""
+    `names`: of its own; `as_it_is`: only if that is all that it does with `kwargs`."""
     parameters, taken, defaults = [], set(names), {}
     with contextlib.suppress(Exception):  # no source, or no constructor
         bases = [base for base in kind.__mro__ if "__init__" in vars(base)]
@@ -315,16 +315,29 @@ def handed_to_base(kind, names):
                 and re.fullmatch(r"super\(.*\)\.__init__", ast.unparse(node.func))
                 and any(k.arg is None and ast.unparse(k.value) in several for k in node.keywords)
             ]
+            uses = sum(isinstance(n, ast.Name) and n.id in several for n in ast.walk(tree)) - 1
             for node in filter(is_call, ast.walk(tree)):
                 if ast.unparse(node.func) in [f"{name}.setdefault" for name in several]:
                     with contextlib.suppress(ValueError):
                         defaults.setdefault(*map(ast.literal_eval, node.args))
+                        uses -= 1
+            if as_it_is and uses:
+                break
             inner = [*inspect.signature(base.__init__).parameters.values()][1:]
             taken |= {k.arg for k in call.keywords} | {p.name for p in inner[: len(call.args)]}
             new = [p for p in inner if p.kind in NAMED and p.name not in taken]
             parameters += [p.replace(kind=p.KEYWORD_ONLY) for p in new]
             taken |= {p.name for p in new}
     return [p.replace(default=defaults.get(p.name, p.default)) for p in parameters]
+
+
+@functools.lru_cache(maxsize=256)
+def handed_defaults(kind):
+    """The defaults of what a class hands to its bases, where nothing else may change `kwargs`."""
+    with contextlib.suppress(Exception):
+        parameters = handed_to_base(kind, inspect.signature(kind).parameters, as_it_is=True)
+        return {p.name: p.default for p in parameters if p.default is not p.empty}
+    return {}
 
 
 def with_fields(signature, config):

@@ -17,7 +17,7 @@ from ..state import STATE
 from ..symbolic.traced_numbers import symbol
 from ..tracing.failures import Failure, Loss, describe, install, missing_package
 from ..tracing.project_paths import line_of_error
-from .call_arguments import Calls, element, parted, parts, takes_any
+from .call_arguments import Calls, element, handed_defaults, parted, parts, takes_any
 from .config_objects import PLAIN, SYMBOL, TracedValue
 from .downloads import PlainCall
 from .partial_exec import partial_file_of
@@ -341,10 +341,13 @@ def field_value(holder, name):
     return element(holder[field] if is_key else operator.attrgetter(field)(holder), path)
 
 
-def resolve_names(names, arguments, model):
+def resolve_names(names, arguments, model, function):
     """Values for the names that formulas use: constructor arguments, then fields of arguments that
-    are config objects, then integer attributes of the model. Returns (values, every known name)."""
+    are config objects, then integer attributes of the model. Returns (values, every known name).
+    `function`: what was called; what a class hands to its base is an argument, too."""
     values, fields, holders = {}, {}, []
+    if names and isinstance(function, type):
+        arguments = {**handed_defaults(function), **arguments}
     for name, value in arguments.items():
         kind = type(value)  # the object may say that it is of another
         if issubclass(kind, PLAIN):

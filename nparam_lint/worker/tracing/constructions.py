@@ -308,7 +308,9 @@ def inside_rows(count, names, resolve):
         if len(groups[group]) > MOST_CALLS:
             parts = merges[group] = merges.get(group) or merged(groups[group])
         text, module = ", ".join(parts), count.modules[path]
-        values, usable = resolve(names, construction.arguments or {}, module) if names else ({}, ())
+        given, values, usable = construction.arguments, {}, ()
+        if names:
+            values, usable = resolve(names, given or {}, module, None if given is None else kind)
         key = (id(kind), text, row["total"], tuple(values.items()))
         if key in rows:
             rows[key]["paths"].append(path)
