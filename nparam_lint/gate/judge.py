@@ -55,11 +55,7 @@ def judge(
                 part.names, budget.tolerance or tolerance, forced=budget.tolerance is not None
             )
         except UnknownName as error:
-            usable = ", ".join(part.known_names[:12]) or "nothing, it takes no arguments"
-            hint = did_you_mean(error.name, part.known_names, f"a formula may use: {usable}")
-            words = "no argument, config field or integer attribute"
-            message = f"{part.call} has {words} {error.name!r}{hint}"
-            return [], [finding("NPL002", where, message, target)]
+            return [], [finding("NPL002", where, _unknown(error.name, part), target)]
         except FormulaError as error:
             return [], [finding("NPL002", where, f"{error} ({_values(budget, part)})", target)]
         if not rows:
@@ -111,6 +107,17 @@ def _parts(budget: Budget, measured: Measured) -> list[_Part] | Finding:
             ]
         parts.append((instance, rows))
     return parts
+
+
+def _unknown(name: str, part: Measured | InsideRow) -> str:
+    """Why a formula cannot use a name: there is none, or several config objects have it."""
+    ends = f".{name}", f"[{name!r}]"
+    if len(several := [known for known in part.known_names if known.endswith(ends)]) > 1:
+        which = " or ".join(several)
+        return f"several config objects have {name!r}; write which is meant: {which}"
+    usable = ", ".join(part.known_names[:12]) or "nothing, it takes no arguments"
+    hint = did_you_mean(name, part.known_names, f"a formula may use: {usable}")
+    return f"{part.call} has no argument, config field or integer attribute {name!r}{hint}"
 
 
 def _splits(path: str) -> Iterator[tuple[str, str]]:

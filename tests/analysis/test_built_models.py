@@ -211,6 +211,13 @@ class Nested:
     extra: dict = field(default_factory=lambda: {"rank": 5})
 
 
+class OfTwo(nn.Module):
+    def __init__(self, first: Attention, second=Attention(rope=Rope()), heads=3):
+        super().__init__()
+        self.a = nn.Linear(first.dim, second.rope.size)
+        self.b = nn.Linear(heads, second.heads)
+
+
 class OfNested(nn.Module):
     def __init__(self, config: Nested):
         super().__init__()
@@ -292,6 +299,18 @@ VARIED = {
         {**NESTED, "attn.dim": 12, "attn.rope.size": 6},
         {"attn.dim": 1, "mlp.mult": 1},
         2 * 2 + 30,
+    ),
+    # What several are called like has the name of its holder.
+    "OfTwo(Attention(rope=Rope(5)))": (
+        {
+            "heads": 3,
+            "first.heads": 4,
+            "first.rope.size": 5,
+            "second.heads": 4,
+            "second.rope.size": 6,
+        },
+        {"heads": 1, "first.heads": 1, "second.heads": 2, "second.rope.size": 2},
+        9 * 2 + 2 * 2,
     ),
     "torch.nn::Sequential(Linear(4, 3), PReLU(5))": (
         {"in_features": 4, "out_features": 3, "num_parameters": 5},

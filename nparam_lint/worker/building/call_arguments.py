@@ -1,6 +1,7 @@
 """The arguments of a call that can be varied, and the call with other values for them."""
 
 import ast
+import collections
 import contextlib
 import copy
 import functools
@@ -21,7 +22,8 @@ _PART = re.compile(rf"(\w+(?:\.\w+)*)((?:{_KEY.pattern})*)")
 
 class Calls:
     """A call, and the calls among its arguments that create config objects: `GPT(GPTConfig())`.
-    `inner`: those of objects inside of config objects, by their place: `attn`, `attn.rope`."""
+    `inner`: those of objects inside of config objects, by their place: `attn`, `attn.rope`, and
+    with the argument that they are in: `config.attn`."""
 
     def __init__(self, tree, names):
         """`tree`: of an expression; `names`: what it is evaluated in."""
@@ -33,9 +35,13 @@ class Calls:
         for node in filter(is_call, [call, *arguments]):
             with contextlib.suppress(Exception):  # no signature, or a name that is not there
                 self.calls.append((node, signature_of(self.value(node.func), node)))
-        self.inner = {}
+        self.inner, self.holders = {}, {}
+        if self.calls:
+            self.holders = {id(part): name for name, part in written_in(*self.calls[0]).items()}
         for node, signature in self.calls[1:]:
             self.find_inner("", node, signature)
+            if id(node) in self.holders:
+                self.find_inner(f"{self.holders[id(node)]}.", node, signature)
 
     def write_configs(self, call):
         """Whether config objects are defaults of the call (`c=Config()`): they are written into it,
@@ -140,12 +146,24 @@ class Calls:
 
     def variables(self, arguments):
         """The arguments that can be varied. `arguments`: those of the outermost call."""
-        self.rows = {}
+        self.rows, configs = {}, []
+        for node, signature in self.calls[1:]:
+            with contextlib.suppress(Exception):
+                signature = with_fields(signature, self.value(node))
+            configs.append((node, signature))
+        calls = [*self.calls[:1], *configs]
+        uses = collections.Counter(name for _, signature in calls for name in signature.parameters)
+        self.shared = {name for name, number in uses.items() if number > 1}
         for node, signature in self.calls[:1]:
             self.add_rows("", node, signature, constants(node, signature) | arguments)
-        for node, signature in self.calls[1:]:
+        for node, signature in configs:
             self.add_fields("", node, signature)
         return list(self.rows.values())
+
+    def full_name(self, above, node, name):
+        """That of an argument of a call; a field that others are called like has its holder."""
+        is_shared = name in self.shared and id(node) in self.holders
+        return f"{self.holders[id(node)]}.{name}" if is_shared else above + name
 
     def add_fields(self, above, node, signature):
         """Those of a config object, and of the objects in it. `above`: its place."""
@@ -165,23 +183,25 @@ class Calls:
         self.add_rows(above, node, signature, values)
         for name in [name for name, value in values.items() if is_config(value)]:
             with contextlib.suppress(Exception):
-                inner = self.inner.get(above + name)
+                place = self.full_name(above, node, name)
+                inner = self.inner.get(place)
                 if inner is None:  # the call that would make it, if it gives the same object
                     call, copied = call_of(getattr(config, name), self.names), copy.deepcopy(node)
                     set_argument(copied, signature, name, call)
                     if not alike(self.value(copied), config):
                         continue
                     inner = call, signature_of(self.value(call.func), call)
-                self.add_fields(f"{above}{name}.", *inner)
+                self.add_fields(f"{place}.", *inner)
 
     def add_rows(self, above, node, signature, values):
         choices = literals(self.value(node.func))
         holder = "" if node is self.calls[0][0] else ast.unparse(node.func)
         for name, parameter in signature.parameters.items():
             value = values.get(name, parameter.default)
-            for part, number in parts(name, value) if parameter.kind in NAMED else ():
-                row = {"name": above + part, "value": number, "holder": holder}
-                self.rows.setdefault(above + part, dict(row, choices=choices.get(name, [])))
+            place = self.full_name(above, node, name)
+            for part, number in parts(place, value) if parameter.kind in NAMED else ():
+                row = {"name": part, "value": number, "holder": holder}
+                self.rows.setdefault(part, dict(row, choices=choices.get(name, [])))
 
 
 def differ(value, original):

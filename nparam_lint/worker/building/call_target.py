@@ -18,7 +18,7 @@ from ..symbolic.traced_numbers import symbol
 from ..tracing.failures import Failure, Loss, describe, install, missing_package
 from ..tracing.project_paths import line_of_error
 from .call_arguments import Calls, element, handed_defaults, parted, parts, takes_any
-from .config_objects import PLAIN, SYMBOL, TracedValue
+from .config_objects import PLAIN, SYMBOL, TracedValue, is_config
 from .downloads import PlainCall
 from .partial_exec import partial_file_of
 from .placeholders import check_imported, is_placeholder
@@ -341,11 +341,35 @@ def field_value(holder, name):
     return element(holder[field] if is_key else operator.attrgetter(field)(holder), path)
 
 
+def fields_of(holder, names):
+    """The plain values in a config object, and those that it has under these names."""
+    fields = {}
+    with contextlib.suppress(Exception):
+        items = holder if isinstance(holder, collections.abc.Mapping) else vars(holder)
+        for name, value in items.items():
+            if isinstance(name, str) and isinstance(value, PLAIN):
+                fields[name] = value
+    for name in names:  # properties, aliases and class attributes; elements of lists
+        with contextlib.suppress(Exception):
+            value = field_value(holder, name)
+            if isinstance(value, PLAIN):
+                fields.setdefault(name, value)
+    return fields
+
+
+def qualified(argument, holder, name):
+    """A field's name with that of the argument that holds it: `config.d`, `config['d']`."""
+    field, _ = parted(name)
+    is_dict = issubclass(type(holder), dict)
+    return f"{argument}[{field!r}]{name[len(field) :]}" if is_dict else f"{argument}.{name}"
+
+
 def resolve_names(names, arguments, model, function):
     """Values for the names that formulas use: constructor arguments, then fields of arguments that
     are config objects, then integer attributes of the model. Returns (values, every known name).
-    `function`: what was called; what a class hands to its base is an argument, too."""
-    values, fields, holders = {}, {}, []
+    `function`: what was called; what a class hands to its base is an argument, too. A field that
+    is another number in another config object is known with the name of its argument alone."""
+    values, fields, holders, homonyms = {}, {}, {}, {}
     if names and isinstance(function, type):
         arguments = {**handed_defaults(function), **arguments}
     for name, value in arguments.items():
@@ -354,23 +378,27 @@ def resolve_names(names, arguments, model, function):
             values[name] = value
         elif issubclass(kind, (list, tuple, dict)):
             values.update(parts(name, value))
-            holders += [value] if issubclass(kind, dict) else []
+            holders.update({name: value} if issubclass(kind, dict) else {})
         elif not issubclass(kind, set):
-            holders.append(value)
-    for holder in holders:
-        with contextlib.suppress(Exception):
-            items = holder if isinstance(holder, collections.abc.Mapping) else vars(holder)
-            for name, value in items.items():
-                if isinstance(name, str) and isinstance(value, PLAIN):
-                    fields.setdefault(name, value)
-        for name in names:  # properties, aliases and class attributes; elements of lists
-            with contextlib.suppress(Exception):
-                value = field_value(holder, name)
-                if isinstance(value, PLAIN):
-                    fields.setdefault(name, value)
+            holders[name] = value
+    for argument, holder in holders.items():
+        own = fields_of(holder, names)
+        fields = {**own, **fields}
+        with contextlib.suppress(Exception):  # whatever its class makes of being asked
+            if issubclass(type(holder), dict) or is_config(holder):
+                for name, value in own.items():
+                    homonyms.setdefault(name, {})[qualified(argument, holder, name)] = value
+    several = {
+        name: alike
+        for name, alike in homonyms.items()
+        if name not in values and len({*map(repr, alike.values())}) > 1
+    }
     values = {**fields, **values}
+    for name, alike in several.items():
+        del values[name]
+        values.update(alike)
     for name in names:
-        if name not in values:
+        if name not in values and name not in several:
             with contextlib.suppress(Exception):
                 argument, path = parted(name)
                 if path or "." in argument:
@@ -383,5 +411,6 @@ def resolve_names(names, arguments, model, function):
                     values[name] = value.__index__()
     items = dict.items(vars(model))  # asked of no class of the project
     attributes = sorted(k for k, v in items if issubclass(type(v), int) and k[0] != "_")
-    numbers = sorted(n for n, v in values.items() if isinstance(v, (int, float)))
-    return {n: values[n] for n in names if n in values}, numbers + attributes
+    asked = {full: None for name in names for full in several.get(name, ())}
+    numbers = {n: None for n in sorted(values) if isinstance(values[n], (int, float))}
+    return {n: values[n] for n in names if n in values}, [*{**asked, **numbers}, *attributes]
