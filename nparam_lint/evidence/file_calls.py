@@ -47,6 +47,7 @@ from nparam_lint.ground.script_words import (
     SCRIPT_FILE,
     SIZE_OF_DATA,
     TEST_FILE,
+    TEXT_METHODS,
 )
 from nparam_lint.ground.values import Position
 
@@ -193,6 +194,8 @@ class FileCalls:
         if not name:
             attribute = call.func.attr if isinstance(call.func, ast.Attribute) else ""
             return not does_work(attribute)
+        if "." in name and tail(name) in TEXT_METHODS and not self.is_bound(name):
+            return True  # `args.dataset.lower()`
         if does_work(name):
             return False
         if not self.is_bound(name):  # a method of a value, or a function of Python

@@ -131,10 +131,10 @@ SLICE_MODULES = PLAIN_MODULES.union(
     "gymnasium time".split()
 )
 FILE_MODULES = PLAIN_MODULES.union("logging warnings t yaml toml tomllib OmegaConf".split())
-READING_METHODS = frozenset(
-    "get keys values items format join split strip lower upper replace copy index startswith "
-    "endswith exists read read_text is_available device_count resolve parse_args "
-    "parse_known_args".split()
+TEXT_METHODS = frozenset("format join split strip lower upper replace startswith endswith".split())
+READING_METHODS = TEXT_METHODS.union(
+    "get keys values items copy index exists read read_text is_available device_count resolve "
+    "parse_args parse_known_args".split()
 )
 PLAIN_METHODS = READING_METHODS.union(
     "append extend add update insert setdefault add_argument add_argument_group "

@@ -602,6 +602,29 @@ def test_an_option_looks_a_model_up_in_a_table_with_get(tmp_path):
     }
 
 
+LOWERED = """
+import argparse
+from net import Net
+parser = argparse.ArgumentParser()
+parser.add_argument("--dataset", default="Faces")
+args = parser.parse_args()
+if args.dataset.lower() == "faces":
+    args.width = 7
+elif args.dataset.lower().startswith("city"):
+    args.width = 9
+Net(args.width)
+"""
+
+
+def test_a_text_that_is_called_after_data_is_no_data(tmp_path):
+    readme = "python fit.py --dataset cityscapes\n"
+    found = told(tmp_path, {"fit.py": LOWERED, "README.md": readme})
+    assert [text.partition(" >> ")[2] for text in found] == [
+        "Net(args.width)",
+        "Net(args.width)  # as in README.md:1",
+    ]
+
+
 def test_the_names_of_a_recipe_are_those_of_one_file(tmp_path):
     sources = {"wide.py": NET, "README.md": BLOCKS, "runner.py": USE + RUNNER}
     sources["main.py"] = f"{USE}from runner import Runner\nRunner(None, Config(d=7)).fit()\n"
