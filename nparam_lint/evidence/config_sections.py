@@ -33,14 +33,14 @@ class ConfigSections:
         self.files = files
 
     @cached_property
-    def _models(self) -> list[tuple[Definition, set[str], set[str]]]:
-        """Each with the names of the arguments that it needs, and of all."""
-        models = []
+    def _models(self) -> list[tuple[Definition, set[str], set[str] | None]]:
+        """Each with the names of the arguments that it needs, and of all; None: it takes any."""
+        models: list[tuple[Definition, set[str], set[str] | None]] = []
         for item in self.files.discovery.definitions:
             parameters = item.parameters or ()
             needed = {p.name for p in parameters if p.required}
-            if not any(p.kind in ("varargs", "varkwargs") for p in parameters):
-                models.append((item, needed, {p.name for p in parameters}))
+            is_open = any(p.kind in ("varargs", "varkwargs") for p in parameters)
+            models.append((item, needed, None if is_open else {p.name for p in parameters}))
         return models
 
     def nodes(self, file: ConfigFile) -> Iterator[ModelNode]:
@@ -59,8 +59,8 @@ class ConfigSections:
             fitting = [
                 item
                 for item, needed, every in self._models
-                if needed <= inside.keys() <= every
-                and (_is_called(item, name) if name else len(needed) >= _TELLING)
+                if needed <= inside.keys() and (every is None or inside.keys() <= every)
+                if (_is_called(item, name) if name else every and len(needed) >= _TELLING)
             ]
             if len(fitting) == 1:
                 (item,) = fitting

@@ -277,6 +277,8 @@ class NamedParameters:
     def _is_size(self, path: str, value: ast.expr | None, function: FoundFunction | None) -> bool:
         if isinstance(value, ast.Constant):
             return isinstance(value.value, (int, float)) and not isinstance(value.value, bool)
+        if isinstance(value, ast.Name) and value.id in self.file(path).tables:
+            return True  # `{"base": BASE}`, of a dictionary
         if isinstance(value, (ast.Name, ast.Attribute)):
             dotted = dotted_name(value) or "?"
             own = function if function and function.path == path else None

@@ -602,6 +602,26 @@ def test_an_option_looks_a_model_up_in_a_table_with_get(tmp_path):
     }
 
 
+SIZED = """
+import argparse
+from net import Net
+SMALL = dict(d=3)
+SIZES = {"small": SMALL}
+SIZES["large"] = dict(SMALL, d=9)
+parser = argparse.ArgumentParser()
+parser.add_argument("--size", choices=sorted(SIZES), default="small")
+args = parser.parse_args()
+Net(**SIZES[args.size])
+"""
+
+
+def test_each_key_of_a_table_of_variables(tmp_path):
+    assert [text.partition(" >> ")[2] for text in told(tmp_path, {"fit.py": SIZED})] == [
+        "Net(**SIZES[args.size])",
+        "Net(**SIZES[args.size])  # with --size large",
+    ]
+
+
 LOWERED = """
 import argparse
 from net import Net

@@ -223,6 +223,7 @@ def small(width): return Wide(width, 1, 1)
         ("model: Plain\nmodel_conf: {width: 4}\n", "2 Plain"),
         ("model: nets.Plain\nmodel_args: {width: 4}\n", "2 Plain"),
         ("model: other.Plain\nmodel_args: {width: 4}\n", ""),
+        ("model: Open\nmodel_args: {a: 4, b: 3, c: 2, d: 1}\n", "2 Open"),
         ("model_conf: {width: 4}\n", ""),
     ],
 )
