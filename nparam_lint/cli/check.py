@@ -332,7 +332,9 @@ def _projects(options: Namespace, paths: Sequence[Path], copy: Snapshot | None) 
     alone = {"--fix": options.fix, "--output-file": options.output_file, "--shard": options.shard}
     option = next((option for option, value in alone.items() if value), f"--format {name}")
     if any(alone.values()) or name not in ("text", "concise", "github"):
-        _refuse_unread(first, paths, option, "--declared " if options.declared else "")
+        value = alone.get(option)
+        given = f"{option} {shlex.quote(value)}" if isinstance(value, str) else option
+        _refuse_unread(first, paths, option, given, "--declared " if options.declared else "")
         return [Project(first, paths)]
 
     def open_at(place: Path, root: Path) -> Session:
@@ -352,14 +354,17 @@ def _projects(options: Namespace, paths: Sequence[Path], copy: Snapshot | None) 
     return projects
 
 
-def _refuse_unread(session: Session, paths: Sequence[Path], option: str, declared: str) -> None:
-    """Refuse to skip the config of an inner project where an option is for one project only."""
+def _refuse_unread(
+    session: Session, paths: Sequence[Path], option: str, given: str, declared: str
+) -> None:
+    """Refuse to skip the config of an inner project where an option is for one project only.
+    `given`: the option with its value."""
     for place, file in inner_projects(session).items():
         if file and (not paths or any(place.is_relative_to(path) for path in paths)):
             inner = clean(place.relative_to(session.root).as_posix())
             raise UsageError(
                 f"{clean(file)} configures a project of its own, but {option} is for one "
                 "project only, and a check of the directory above it does not read this config\n"
-                f"next: {commands.check(session, inner, declared)} {option}\n"
+                f"next: {commands.check(session, inner, declared)} {given}\n"
                 f'      and in the config above it, if there is one: exclude = ["{inner}/**"]'
             )

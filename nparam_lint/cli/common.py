@@ -186,14 +186,23 @@ def session_for(
     return session.with_settings(ways=ways, why_built=getattr(options, "why_built", False))
 
 
-def without_inner_projects(session: Session, command: str) -> tuple[Session, list[str]]:
+def without_inner_projects(
+    session: Session, command: str, gate: str = ""
+) -> tuple[Session, list[str]]:
     """The run of a command that is about one project, without what is left to those inside; and
-    what to do about each of these."""
+    what to do about each of these. `gate`: the option by which the exit code judges; what it does
+    not see must not pass. Raises UsageError."""
     session, inner = projects.without_inner_projects(session)
     places = (os.path.relpath(session.home / place) for place in inner)
-    steps = (f"next: {command} {shlex.quote(place)}" for place in places)
+    steps = [f"{command} {gate} {shlex.quote(place)}".replace("  ", " ") for place in places]
+    if gate and inner:
+        raise UsageError(
+            f"{inner[0]} is a project of its own, which {gate.partition(' ')[0]} does not judge "
+            f"from above it\nnext: {steps[0]}\n"
+            f'      and in the config above it: exclude = ["{inner[0]}/**"]'
+        )
     about = zip(inner, steps, strict=True)
-    return session, [f"{place} is a project of its own; {step}" for place, step in about]
+    return session, [f"{place} is a project of its own; next: {step}" for place, step in about]
 
 
 def checked_paths(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import ArgumentParser, Namespace
 from contextlib import ExitStack
 from functools import partial
@@ -82,7 +83,8 @@ def run(options: Namespace) -> int:
         else:
             session = common.session_for(options, start)
         command = f"nparam-lint diff {options.revision}"
-        session, about = common.without_inner_projects(session, command)
+        gate = f"--tolerance {shlex.quote(options.drift)}" if options.drift else ""
+        session, about = common.without_inner_projects(session, command, gate)
         with common.showing_progress(session) as shown:
             states = States(shown, repository, partial(common.session_for, options))
             past = stack.enter_context(states.at(base))

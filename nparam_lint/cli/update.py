@@ -75,7 +75,8 @@ def run(options: Namespace) -> int:
         return carry_out(plan, options, session, dry=dry, failed=failed)
     named = [read_named(text, session.root) for text in options.targets]
     if not named:
-        session, about = common.without_inner_projects(session, "nparam-lint update")
+        gate = "--check" if options.check else ""
+        session, about = common.without_inner_projects(session, "nparam-lint update", gate)
         for text in about:
             common.tell(text)
     with common.showing_progress(session) as shown:

@@ -210,9 +210,9 @@ def _texts(value: Any) -> tuple[str, ...]:
 def _codes(value: Any) -> tuple[str, ...]:
     codes = _texts(value)
     for code in codes:
-        if not any(rule.startswith(code) for rule in RULES):
+        if not code or not any(rule.startswith(code) for rule in RULES):
             hint = did_you_mean(code, RULES, cutoff=0.5)
-            expected = f"codes such as NPL001 or NPL0 (no rule is called {code}{hint})"
+            expected = f"codes such as NPL001 or NPL0 (no rule is called {code or repr(code)}{hint})"
             raise WrongValue(f"{value!r}, expected {expected}")
     return codes
 
