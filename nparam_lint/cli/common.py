@@ -194,7 +194,7 @@ def without_inner_projects(
     not see must not pass. Raises UsageError."""
     session, inner = projects.without_inner_projects(session)
     places = (os.path.relpath(session.home / place) for place in inner)
-    steps = [f"{command} {gate} {shlex.quote(place)}".replace("  ", " ") for place in places]
+    steps = [f"{command} {shlex.quote(place)} {gate}".rstrip() for place in places]
     if gate and inner:
         raise UsageError(
             f"{inner[0]} is a project of its own, which {gate.partition(' ')[0]} does not judge "

@@ -226,7 +226,7 @@ class Parser(ArgumentParser):
     """Raises UsageError, which says what may have been meant."""
 
     def read(self, words: Sequence[str]) -> Namespace:
-        options, unread = self.parse_known_args(words)
+        options, unread = self.parse_known_intermixed_args(words)
         for word in unread:
             if word.startswith("-"):
                 name, options_here = word.partition("=")[0], self._option_string_actions

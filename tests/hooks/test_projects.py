@@ -142,11 +142,22 @@ def test_what_is_said_of_one_project_where_another_is_inside(repository, nparam_
     sample.write({"b c/net.py": model(11)})
     drift = ("--tolerance", "0")
     step = "b c is a project of its own; next: nparam-lint {} 'b c'\n"
-    assert step.format("diff HEAD") in run("diff", "HEAD", *drift, code=0).stdout
+    assert step.format("diff HEAD") in run("diff", "HEAD", code=0).stdout
     assert run("diff", "HEAD", "b c", *drift, code=1).stdout.count("NPL014") == 3
-    done = run("update", "--check", code=0)
-    assert done.stdout == "1 budget holds\n"
-    assert done.stderr.endswith(step.format("update"))
+    assert run("diff", "HEAD", *drift, "b c", code=1).stdout.count("NPL014") == 3
+    said = run("update", "--diff", code=0).stderr
+    assert step.format("update") in said
+    assert "1 budget holds\n" in said
+    assert run("claims", code=0).stderr.endswith(step.format("claims"))
+    # What judges by its exit code does not pass over it.
+    for command in (["diff", "HEAD", *drift], ["update", "--check"]):
+        first = next(n for n, word in enumerate(command) if word.startswith("--"))
+        there = [*command[:first], "'b c'", *command[first:]]
+        assert run(*command, code=2).stderr == (
+            f"nparam-lint: b c is a project of its own, which {command[first]} does not judge from "
+            f"above it\nnext: nparam-lint {' '.join(there)}\n"
+            '      and in the config above it: exclude = ["b c/**"]\n'
+        )
 
     for more in (["--format", "json"], ["--output-file", "x"], ["--fix"]):
         what = "--output-file" if more[0] == "--output-file" else " ".join(more)
@@ -154,7 +165,7 @@ def test_what_is_said_of_one_project_where_another_is_inside(repository, nparam_
             f"nparam-lint: b c/nparam-lint.toml configures a project of its own, but {what} "
             "is for one project only, and a check of the directory above it does not read "
             "this config\n"
-            f"next: nparam-lint --declared 'b c' {what}\n"
+            f"next: nparam-lint --declared 'b c' {' '.join(more)}\n"
             '      and in the config above it, if there is one: exclude = ["b c/**"]\n'
         )
 
