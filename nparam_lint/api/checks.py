@@ -73,7 +73,8 @@ def assert_nparams(
         assert_nparams(model, "<= 25k", metric="trainable", module="head")
         assert_nparams(GPT, "12*n_layer*n_embd**2", module="h", tolerance="1%")
 
-    `model`: a module, a class or function that makes one without arguments, or Counts.
+    `model`: a module, a class or function that makes one without arguments, or, but for a formula,
+    Counts.
     `expected`: a number, or a budget as in a docstring: `86.6M`, `7M ± 2%`, `<= 25k`, `1M..2M`, a
     formula of the constructor's arguments. `metric`: what is counted: parameters (`total`,
     `trainable`, `frozen`, `non_embedding`, `active`), elements (`buffers`) or bytes (`bytes`,
@@ -94,6 +95,8 @@ def assert_nparams(
         raise UsageError(f"{what}: {error}") from None
     if not isinstance(model, Counts):
         model = count_with(model, names=value.names)
+    elif value.names:
+        raise UsageError(f"{expected!r} is a formula, which needs the model, not its Counts")
     measured = model.measured
     budget = Budget(
         Target("", measured.call.partition("(")[0]),

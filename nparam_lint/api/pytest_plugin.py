@@ -27,10 +27,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "nparam: a declared parameter count (pytest --nparam)")
     if config.getoption("nparam"):
         from nparam_lint.api.pytest_budgets import BudgetPlugin
 
-        config.addinivalue_line("markers", "nparam: a declared parameter count (pytest --nparam)")
         config.pluginmanager.register(BudgetPlugin(config), "nparam-lint")
 
 

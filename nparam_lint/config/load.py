@@ -95,7 +95,12 @@ def load_settings(
     for name in environ:
         key = name.removeprefix(_ENVIRONMENT).lower()
         is_ours = name.startswith(_ENVIRONMENT) and key not in GENERAL
-        if meant := nearest(key, GENERAL, cutoff=_ALIKE) if is_ours else []:
+        if is_ours and key in _TABLES:
+            message = (
+                f"environment variable {name} is not read; next: write {key!r} into the config"
+            )
+            problems.append(Problem(_NOWHERE, message))
+        elif meant := nearest(key, GENERAL, cutoff=_ALIKE) if is_ours else []:
             variable = _ENVIRONMENT + meant[0].upper()
             message = f"environment variable {name} is not read; did you mean {variable}?"
             problems.append(Problem(_NOWHERE, message))

@@ -212,7 +212,8 @@ def _codes(value: Any) -> tuple[str, ...]:
     for code in codes:
         if not code or not any(rule.startswith(code) for rule in RULES):
             hint = did_you_mean(code, RULES, cutoff=0.5)
-            expected = f"codes such as NPL001 or NPL0 (no rule is called {code or repr(code)}{hint})"
+            named = code or "''"
+            expected = f"codes such as NPL001 or NPL0 (no rule is called {named}{hint})"
             raise WrongValue(f"{value!r}, expected {expected}")
     return codes
 

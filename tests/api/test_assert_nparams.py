@@ -87,6 +87,8 @@ def test_what_is_no_budget_is_no_failed_assertion(expected, more, said):
 def test_counts_are_asserted_as_well():
     counts = nparam_lint.count(Net, depth=1)
     assert assert_nparams(counts, 121) is counts
+    with pytest.raises(UsageError, match="a formula, which needs the model"):
+        assert_nparams(counts, "width*2")
 
 
 def test_the_fixture_in_a_run_of_pytest(environ, tmp_path):

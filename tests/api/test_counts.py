@@ -106,6 +106,8 @@ def test_what_parameters_lacks_is_told():
     model.lost = [nn.Linear(2, 2)]
     (hidden,) = nparam_lint.count(model).hidden
     assert (hidden.path, hidden.count) == ("lost", 6)
+    exported = torch.export.export(nn.Linear(4, 4), (torch.ones(1, 4),)).module()
+    assert nparam_lint.count(exported).hidden == ()  # its graph knows the weights from before
 
 
 def test_a_constructor_that_looks_at_its_device_is_built_on_the_cpu():

@@ -368,6 +368,9 @@ def test_the_ids_and_the_marker(run, unbuilt):
     tree = run("--nparam", "--collect-only", cwd=unbuilt).stdout
     assert f"<Budgets nparam>\n  <Budget {FIRST.removeprefix('nparam::')}>\n" in tree
     assert "@pytest.mark.nparam: " in run("--nparam", "--markers", cwd=unbuilt).stdout
+    # A job that leaves the budgets to another one.
+    others = run("--strict-markers", "--collect-only", "-q", "-m", "not nparam", cwd=unbuilt)
+    assert "Unknown marker" not in others.stdout
 
 
 @pytest.mark.parametrize(

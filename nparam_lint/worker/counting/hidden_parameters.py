@@ -5,6 +5,7 @@ objects one of its objects refers to. So nothing of the project runs, whatever i
 and a list, a partial, a closure, a dataclass and slots are all alike."""
 
 import contextlib
+import sys
 from collections import OrderedDict
 from gc import get_referents, is_tracked
 from itertools import islice
@@ -33,6 +34,9 @@ class HiddenParameters:
         notes = (STATE, count, count.origins, count.originals, *vars(STATE).values())
         self.visited = {*count.parameters, *count.buffers, *count.first_path, *map(id, notes)}
         self.allowance = MOST_OBJECTS
+        # torch's notes on what it traced or exported have the weights from before.
+        graph = getattr(sys.modules.get("torch.fx.graph"), "Graph", FrameType)
+        self.closed = (*NOT_OF_A_MODEL, graph)
         self.rows = [
             self.row(path, name, value, hidden)
             for path, module in count.modules.items()
@@ -80,7 +84,7 @@ class HiddenParameters:
             return value.__closure__, value.__defaults__, value.__kwdefaults__, value.__dict__
         if issubclass(kind, type):
             return [part for base in LINEAGE(value) for _, part in self.members(base)]
-        if issubclass(kind, NOT_OF_A_MODEL):
+        if issubclass(kind, self.closed):
             return ()
         if issubclass(kind, self.torch.Module) and self.torch.compiled_name(value):
             return [*get_referents(value), *self.torch.parameters_below(value)]
