@@ -88,7 +88,7 @@ WORK = re.compile(
     r"|(^|\.)(exec|eval|input|exit|quit|step|backward|makedirs|mkdir|remove|rmtree|listdir|unlink|"
     r"chdir|from_pretrained|fromfile|imread|urlopen|get_data|set_start_method|merge_from_file)$"
     r"|\.((named_)?(children|modules|parameters|buffers)|state_dict)$"  # what a model has
-    r"|(^|\.)(wandb|subprocess|hub|distributed|cv2|datasets|multiprocessing)\."
+    r"|(^|\.)(wandb|subprocess|hub|distributed|cv2|datasets|multiprocessing)\.|(^|\.)jit\.trace"
     rf"|(?i:{_OF_DATA}|from_pretrained)"
 )
 # The same of a file that is run as a whole: functions of its own, methods of anything, and others.

@@ -47,6 +47,10 @@ TABLES = {
     "sentences": """\
 `Net` has 7M parameters.
 
+Net has **7.3M** parameters, or *7.4M parameters*, or __7,500,000__ parameters. 2*7M parameters.
+
+- Parameters: **7.6M**
+
 # Net
 
 It has about 7.2 million parameters.

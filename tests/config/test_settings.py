@@ -200,10 +200,10 @@ def test_faults_of_environment_and_command_line_are_told_with_those_of_the_file(
     environ = {"NPARAM_LINT_TIMEOUT": "soon", "NPARAM_LINT_DEVICE": "gpu"}
     environ |= {"NPARAM_LINT_EXTEND": "strict.toml"}
     assert faults("jobs = 0\n", environ=environ, depth="-1") == [
+        "environment variable NPARAM_LINT_EXTEND is not read; next: write 'extend' into the config",
         "environment variable NPARAM_LINT_DEVICE is 'gpu', expected one of auto, meta, cpu, "
         "cuda, mps, xpu; "
         "did you mean xpu?",
-        "environment variable NPARAM_LINT_EXTEND is not read; next: write 'extend' into the config",
         "environment variable NPARAM_LINT_TIMEOUT is 'soon', expected a number of seconds above 0",
         "option --depth is '-1', expected a whole number from 0 up",
         "nparam-lint.toml:1:1: config key 'jobs' is 0, expected a whole number from 1 up",

@@ -12,6 +12,7 @@ from discover_project import discovered
 from nparam_lint.discover.files import list_texts, reader
 from nparam_lint.evidence import EvidenceQuery
 from nparam_lint.evidence.sources import called
+from nparam_lint.evidence.statements import does_work
 from nparam_lint.ground.notation import Target
 
 NET = """
@@ -620,6 +621,11 @@ def test_each_key_of_a_table_of_variables(tmp_path):
         "Net(**SIZES[args.size])",
         "Net(**SIZES[args.size])  # with --size large",
     ]
+
+
+def test_to_trace_a_model_runs_it():
+    assert does_work("torch.jit.trace")
+    assert not does_work("torch.jit.script")
 
 
 LOWERED = """

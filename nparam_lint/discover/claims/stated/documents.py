@@ -24,6 +24,11 @@ _UNDERLINE = re.compile(r"([=\-~^\"'+*#])\1{2,}\s*$")
 _RULE = re.compile(
     r"\s*(?:\|?[\s:|+=-]*-{2,}[\s:|+=-]*|\+[-=+]+\+|\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+\|?)\s*$"
 )
+_UNSEEN = re.compile(  # emphasis, but no product: `2 * 7M`, `2*7M`
+    r"""\]\([^)]*\)|<[^>]*>|`|(?<![\w)*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w(*])
+    |(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)""",
+    re.VERBOSE,
+)
 _LEVELS = {"=": 1, "-": 2}  # of headings that are underlined
 _SIMPLE = re.compile(r"\s*=+(?:\s+=+)+\s*$")
 _MOST_COLUMNS = 200
@@ -102,8 +107,8 @@ def _headings(lines: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def _seen(line: str) -> str:
-    """A line of text, in which the addresses of links are blanks, so that places stay."""
-    return re.sub(r"\]\([^)]*\)|<[^>]*>|`", lambda m: " " * len(m[0]), line)
+    """A line of text, in which addresses of links and marks are blanks, so that places stay."""
+    return _UNSEEN.sub(lambda m: " " * len(m[0]), line)
 
 
 def _cell(source: str, number: int, start: int) -> GridCell:
