@@ -51,6 +51,10 @@ def run(options: Namespace) -> int:
     if session.settings.config is None and session.root.is_relative_to(here):
         # Where nothing marks the project, what is made must be found again from here.
         session = common.session_for(options, here)
+    command = "nparam-lint init --claims" if options.claims else "nparam-lint init"
+    session, about = common.without_inner_projects(session, command)
+    for text in about:
+        common.tell(text)
     if options.claims:
         plan = stated_edits.plan_comments(claims_below(paths, session).stated, session)
         return carry_out(plan, options, session, dry=options.diff, failed=bool(plan.left))

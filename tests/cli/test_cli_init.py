@@ -203,6 +203,36 @@ def test_the_check_says_how_to_declare_what_can_be(tmp_path, nparam_lint):
         assert "\nNothing is declared yet. To hold these counts: nparam-lint init" in said
 
 
+@pytest.mark.parametrize(
+    ("options", "command", "written"),
+    [
+        ([], "init", "b c/net.py"),
+        (["--all"], "init", "b c/net.py"),
+        (["--claims"], "init --claims", "b c/README.md"),
+    ],
+)
+def test_a_project_inside_is_left_to_its_own_settings(
+    tmp_path, init, contents, options, command, written
+):
+    """Its config says what is left out, and how models are built."""
+    files = {
+        "top.py": "x = 1\n",
+        "b c/net.py": HEAD + SIZED,
+        "b c/vendored/net.py": HEAD + SIZED.replace("d)", "d=4)", 1),
+        "b c/nparam-lint.toml": 'exclude = ["vendored/**"]\n[arguments]\n"net.py::Net" = "d=99"\n',
+        "b c/README.md": "`Net` has 9,900 parameters.\n",
+    }
+    root = write_files(tmp_path / "project", files)
+    done = init(root, *options)
+    said = f"nparam-lint: b c is a project of its own; next: nparam-lint {command} 'b c'\n"
+    assert (done.returncode, done.stderr) == (0, said)
+    assert contents(root) == files
+    done = init(root, *options, "b c")
+    assert (done.returncode, done.stderr) == (0, "")
+    after = contents(root)
+    assert [name for name in files if after[name] != files[name]] == [written]
+
+
 def test_a_file_with_two_names_is_written_once(nparam_lint, tmp_path):
     net = NET[: NET.index("class Pieces")]
     config = "_target_: net.Net\nwidth: 3\n"
