@@ -11,6 +11,7 @@ from nparam_lint.analysis.formula_analysis import ANALYSIS
 from nparam_lint.api.counts import Counts, check_metric, count_with
 from nparam_lint.config import load
 from nparam_lint.config import session as sessions
+from nparam_lint.config.projects import without_inner_projects
 from nparam_lint.gate.judge import heaviest, judge
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.notation import Selector, Target, TextError
@@ -37,7 +38,8 @@ def check(
     a budget. `static`: build nothing.
 
     `report.ok` says whether all budgets hold; `report.findings` what is wrong. Raises UsageError
-    where nothing can be checked: no such path, a wrong configuration, no interpreter with torch.
+    where nothing can be checked: no such path, a wrong configuration, no interpreter with torch;
+    and where a project with a config of its own lies below the path.
     """
     place = Path(os.path.abspath(path))
     if not place.exists():
@@ -50,6 +52,14 @@ def check(
         session = sessions.open_session(root, os.environ, config=file)
     except load.ConfigError as error:
         raise UsageError(f"the configuration is wrong\n{error}") from None
+    session, inner = without_inner_projects(session)
+    for name in inner:
+        if (folder := root / name).is_relative_to(place) or place.is_relative_to(folder):
+            raise UsageError(
+                f"{name} is a project of its own, which a check of another one does not judge\n"
+                f"next: nparam_lint.check({os.path.relpath(folder)!r})\n"
+                f'      and in the config above it: exclude = ["{name}/**"]'
+            )
     return gate.check(
         session,
         () if place == root else (place,),

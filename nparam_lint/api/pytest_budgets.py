@@ -27,10 +27,12 @@ from nparam_lint.analysis.formula_analysis import ANALYSIS
 from nparam_lint.changes.causes import causes_by
 from nparam_lint.config.interpreter import NoInterpreter
 from nparam_lint.config.load import ConfigError
+from nparam_lint.config.projects import projects_of
 from nparam_lint.config.session import open_session, root_around
 from nparam_lint.gate import check
 from nparam_lint.ground.errors import defect
 from nparam_lint.ground.nearest import did_you_mean
+from nparam_lint.ground.paths import join
 from nparam_lint.ground.values import Position
 from nparam_lint.report import Options
 from nparam_lint.report.budget_cases import Case, cases
@@ -40,6 +42,7 @@ from nparam_lint.report.style import clean, plural, wrap
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
+    from nparam_lint.config.session import Session
     from nparam_lint.gate.report import Report
 
 NAME = "nparam"
@@ -190,31 +193,49 @@ def _is_meant(budget: str, name: str) -> bool:
 
 
 def _count(config: pytest.Config) -> list[Case]:
-    """Discover, count and judge every declared budget of the project around pytest's rootdir."""
-    root = root_around(config.rootpath)
+    """Discover, count and judge every declared budget of the project around pytest's rootdir, and
+    of the projects inside it."""
+    here = root = root_around(config.rootpath)
+
+    def below(place: Path) -> str:
+        return "" if place == root else clean(place.relative_to(root).as_posix())
 
     def error(name: str, at: Position, message: str, text: str = "") -> list[Case]:
         """The single case if the budgets are not even known, or nothing can count them."""
-        wrapped = (wrap(line, _width(), "", "    ") for line in (text or message).splitlines())
+        inside = f"in {below(here)}: " if here != root else ""
+        message, text = f"{inside}{message}", f"{inside}{text or message}"
+        wrapped = (wrap(line, _width(), "", "    ") for line in text.splitlines())
         shown = "\n".join(chain.from_iterable(wrapped))
-        return [Case(name, str(root / at.path), at.line, "error", message, shown)]
+        return [Case(name, str(here / at.path), at.line, "error", message, shown)]
 
+    def open_at(_: Path, place: Path) -> Session:
+        nonlocal here
+        here = place
+        session = open_session(place, os.environ, caller=config.invocation_params.dir)
+        return replace(session, progress=_progress(config) or session.progress)
+
+    budgets: list[Case] = []
+    reports: list[tuple[Path, Report]] = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the user's filters are not about our work
         try:
-            session = open_session(root, os.environ, caller=config.invocation_params.dir)
-            if shown := _progress(config):
-                session = replace(session, progress=shown)
-            report = check(
-                session,
-                (),
-                declared_only=True,
-                analysis=ANALYSIS,
-                find_causes=causes_by(os.environ),
-            )
-            reporter = _reporter(config)
-            color = reporter is not None and bool(reporter.hasmarkup)
-            budgets = cases(report, root, Options(_width(), color, session.settings.depth))
+            for project in projects_of((), open_at(root, root), open_at):
+                session, here = project.session, project.session.root
+                report = check(
+                    session,
+                    project.paths,
+                    left_out=project.left_out,
+                    declared_only=True,
+                    with_dependents=False,  # these are checked as models of their own project
+                    analysis=ANALYSIS,
+                    find_causes=causes_by(os.environ),
+                )
+                reporter = _reporter(config)
+                color = reporter is not None and bool(reporter.hasmarkup)
+                options = Options(_width(), color, session.settings.depth)
+                for case in cases(report, here, options):
+                    budgets.append(replace(case, name=join(below(here), case.name)))
+                reports.append((here, report))
         except ConfigError as fault:
             first = fault.problems[0]
             message = f"the configuration is wrong: {first.message}"
@@ -225,7 +246,8 @@ def _count(config: pytest.Config) -> list[Case]:
             return error("interpreter", Position(path.name if path else ""), str(fault))
         except Exception as fault:  # the other tests are run
             return error("nparam-lint", Position(""), defect(fault))
-    _tell(config, report, root, bool(budgets))
+    for place, report in reports:
+        _tell(config, report, place, bool(budgets))
     return budgets
 
 

@@ -133,6 +133,23 @@ def test_what_cannot_be_checked(tmp_path, config, path, said):
     assert said in str(caught.value)
 
 
+def test_a_project_inside_is_not_judged_by_the_settings_above_it(tmp_path, monkeypatch):
+    (tmp_path / "a").mkdir()
+    (tmp_path / "top.py").write_text(MODELS.format(20))
+    (tmp_path / "a/net.py").write_text(MODELS.format(20))
+    (tmp_path / "a/nparam-lint.toml").write_text('[budgets]\n"net.py::Net" = 21\n')
+    monkeypatch.chdir(tmp_path)
+    config = tmp_path / "nparam-lint.toml"
+    config.write_text('device = "meta"\n')
+    for path, more in ((".", {}), ("a", {"config": config}), ("a/net.py", {"config": config})):
+        with pytest.raises(UsageError, match=r"a is a project of its own, .*\n.*check\('a'\)\n"):
+            nparam_lint.check(path, **more)
+    assert [model.target for model in nparam_lint.check("top.py").models] == ["top.py::Net"]
+    config.write_text('exclude = ["a/**"]\n')
+    assert nparam_lint.check().ok
+    assert [found.code for found in nparam_lint.check("a").findings] == ["NPL001"]
+
+
 def test_the_examples_of_the_page_run(tmp_path, monkeypatch):
     page = (Path(__file__).parents[2] / "docs/api.md").read_text("utf-8")
     blocks = [text.partition("```")[0] for text in page.split("```python\n")[1:]]

@@ -476,6 +476,42 @@ def test_no_budget_at_all_is_said(run, tmp_path):
     assert "\n1 passed, 1 warning in " in done.stdout
 
 
+def test_projects_inside_are_judged_by_their_own_config(run, tmp_path):
+    model = "from torch import nn\n\n\nclass Net(nn.Linear):\n{}"
+    model += "    def __init__(self, width):\n        super().__init__(4, width)\n"
+    sizes = '[arguments]\n"net.py::Net" = "width={}"\n'
+    files = {
+        "pytest.ini": STRICT,
+        "top.py": "from b.net import Net\n",
+        "a/net.py": model.format(""),
+        "a/nparam-lint.toml": sizes.format(4) + '[budgets]\n"net.py::Net" = 999\n',
+        "b/net.py": model.format('    """nparam: 45"""\n'),
+        "b/nparam-lint.toml": sizes.format(9),
+        "b/c d/net.py": model.format('    """nparam: 20"""\n'),
+        "b/c d/nparam-lint.toml": sizes.format(4),
+    }
+    write_files(tmp_path, files)
+    done = run("--nparam", *JUNIT, cwd=tmp_path)
+    assert done.returncode == 1
+    found = cases(tmp_path)
+    assert {name: outcome(case) for name, case in found.items()} == {
+        "nparam.a/net.py::Net[999]": "failure",
+        "nparam.b/net.py::Net[45]": "passed",
+        "nparam.b/c d/net.py::Net[20]": "passed",
+    }
+    files = [case.get("file") for case in found.values()]
+    assert files == ["a/nparam-lint.toml", "b/net.py", "b/c d/net.py"]
+    assert "NparamWarning" not in done.stdout
+    assert run("--nparam", "nparam::b/net.py::Net[45]", cwd=tmp_path).returncode == 0
+    assert run("--nparam", "--rootdir=.", cwd=tmp_path / "b").returncode == 0
+    (tmp_path / "b/nparam-lint.toml").write_text("devise = 1\n")
+    done = run("--nparam", *JUNIT, cwd=tmp_path)
+    (case,) = cases(tmp_path).values()
+    assert (done.returncode, case.get("file")) == (1, "b/nparam-lint.toml")
+    said = "in b: the configuration is wrong\nnparam-lint.toml:1:1: unknown config key"
+    assert block(done.stdout, "ERROR at setup of nparam configuration").startswith(said)
+
+
 # --- Ctrl-C -----------------------------------------------------------------------------------
 
 
