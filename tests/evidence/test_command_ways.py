@@ -174,6 +174,11 @@ CALLS_IT = "CUDA_VISIBLE_DEVICES=0 ./runs.sh 8 /data \\\n  --d 4\nsh tools/runs.
                 "README.md:3 {NAME}.yaml",
             ],
         ),
+        (
+            {"README.md": "uv run b.py --d 3\npoetry run python b.py --d 4\n"},
+            "b.py",
+            ["README.md:1 --d 3", "README.md:2 --d 4"],
+        ),
         # Texts below the directory that commands are run in.
         (
             {
