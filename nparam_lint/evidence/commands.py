@@ -23,7 +23,7 @@ _IN_LINE = r"(?:[^\n\\]|\\(?![ \t]*\n))*?"
 _COMMAND = re.compile(
     rf"\b(?:python3?|torchrun|launch|deepspeed|srun|(?:uv|poetry|pdm|rye)[ \t]+run)\b(?:{_IN_LINE}\\[ \t]*\n){{0,4}}?{_IN_LINE}"
     r"(?:(?<![\w./-])([\w./-]+\.py)\b|"
-    r"[ \t]-m[ \t]+(?!torch\.|deepspeed\.|accelerate\.)(\w+(?:\.\w+)+))"
+    r"[ \t]-m[ \t]+(?!torch\.|deepspeed\.|accelerate\.)(\w+(?:\.\w+)+|\w+(?![^\n]*\.py\b)))"
     r"((?:<[^<>\n]+>|[^\n\\;|&>`]|\\[ \t]*(?:#[^\n]*)?\n?)*)"
 )
 _CONTINUED = re.compile(r"\\[ \t]*(#[^\n]*)?\n")  # `\ # of the network` of a README
@@ -148,6 +148,8 @@ class Commands:
                 order = 0 if is_doc(path) else 1 if is_named else 1 + numbers[script]
                 for at in {script, normpath(join(parent(path), script))}:
                     commands.setdefault(at, []).append((order, command))
+                    package = f"{at.removesuffix('.py')}/__main__.py"  # of `python -m package`
+                    commands.setdefault(package, []).append((order, command))
         return commands
 
     def _for_each_config(self, command: Command) -> Iterator[Command]:

@@ -179,6 +179,11 @@ CALLS_IT = "CUDA_VISIBLE_DEVICES=0 ./runs.sh 8 /data \\\n  --d 4\nsh tools/runs.
             "b.py",
             ["README.md:1 --d 3", "README.md:2 --d 4"],
         ),
+        (
+            {"README.md": "python -m fit --d 3\npython -m pdb fit/__main__.py --d 4\n"},
+            "fit/__main__.py",
+            ["README.md:1 --d 3", "README.md:2 --d 4"],
+        ),
         # Texts below the directory that commands are run in.
         (
             {
