@@ -21,7 +21,8 @@ if TYPE_CHECKING:
 
 _IN_LINE = r"(?:[^\n\\]|\\(?![ \t]*\n))*?"
 _COMMAND = re.compile(
-    rf"\b(?:python3?|torchrun|launch|deepspeed|srun|(?:uv|poetry|pdm|rye)[ \t]+run)\b(?:{_IN_LINE}\\[ \t]*\n){{0,4}}?{_IN_LINE}"
+    r"\b(?:python3?|torchrun|launch|deepspeed|srun|(?:uv|poetry|pdm|rye)[ \t]+run)\b"
+    rf"(?:{_IN_LINE}\\[ \t]*\n){{0,4}}?{_IN_LINE}"
     r"(?:(?<![\w./-])([\w./-]+\.py)\b|"
     r"[ \t]-m[ \t]+(?!torch\.|deepspeed\.|accelerate\.)(\w+(?:\.\w+)+|\w+(?![^\n]*\.py\b)))"
     r"((?:<[^<>\n]+>|[^\n\\;|&>`]|\\[ \t]*(?:#[^\n]*)?\n?)*)"
