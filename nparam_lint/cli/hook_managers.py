@@ -3,14 +3,22 @@ run nparam-lint. Nothing in it is about this machine: others use it, too."""
 
 from __future__ import annotations
 
+import json
 import re
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from textwrap import indent
 
 from msgspec import Struct
 
+from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.version import __version__
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
 
 CHECK = "check --declared --staged"
 # What a hook of that name has to run: on a push, what is pushed; after a rebase, what it made.
@@ -20,11 +28,22 @@ LINES = {
     "post-rewrite": f"PRE_COMMIT_TO_REF=HEAD {{}} {CHECK}",
 }
 _URL = "https://github.com/nparam-lint/nparam-lint"
-_STAGES = "[pre-commit, pre-merge-commit, pre-push, post-rewrite]"
+# Those of .pre-commit-hooks.yaml.
+_STAGES = ("pre-commit", "pre-merge-commit", "pre-push")
+_COMMENT = re.compile(r"(?:^|(?<=\s))#.*", re.MULTILINE)
+# A command or the id of a hook: no key, file or address, and no other hook's id. What reads the
+# source alone checks no count.
+_RUN = re.compile(r"""\bnparam[-_]lint(?![^\s"'},]|["']?:)(?!.*--static)""")
+_HOOK = re.compile(r"""\bid["']?\s*[:=](?:(?!\b(?:id|repo)["']?\s*[:=]).)*""", re.DOTALL)
+_LISTED = re.compile(r"""\bstages["']?\s*[:=]([\s\[,"'\w-]*)""")
 
 
 def line_for(hook: str, command: str) -> str:
     return LINES.get(hook, f"{{}} {CHECK} || exit 1").format(command)
+
+
+def _runs(text: str) -> bool:
+    return _RUN.search(_COMMENT.sub("", text)) is not None
 
 
 def revision(version: str) -> str:
@@ -46,8 +65,9 @@ class Addition(Struct, frozen=True):
 class Manager(Struct, frozen=True):
     """`configs`: its own config files, or directory, from the top of a repository: where one is, it
     manages the hooks; `shared`: those that another one reads as well; `mark`: what the hooks that
-    it generates have in them. `additions` takes a config and the names of hooks. `then`: its
-    command that installs hooks, and the option before each of their names."""
+    it generates have in them. `additions` takes a config and the names of hooks, and leaves out
+    those that run nparam-lint already. `then`: its command that installs hooks, and the option
+    before each of their names."""
 
     name: str
     configs: tuple[str, ...]
@@ -77,16 +97,20 @@ def _husky(directory: Path, hooks: Sequence[str]) -> Iterator[Addition]:
     for hook in hooks:
         file, line = directory / hook, line_for(hook, "nparam-lint") + "\n"
         before = file.read_text("utf-8") if file.exists() else ""
-        yield Addition(file, line, _ended(before) + line)
+        if not _runs(before):
+            yield Addition(file, line, _ended(before) + line)
 
 
 # --- lefthook: YAML with a key for each hook ------------------------------------------------------
 
 
 def _lefthook(config: Path, hooks: Sequence[str]) -> Iterator[Addition]:
-    lines, content = [], _ended(config.read_text("utf-8"))
+    before = _ended(config.read_text("utf-8"))
+    lines, content = [], before
     is_known = config.suffix in (".yml", ".yaml")
     for hook in hooks:
+        if _runs(_section(config, before, hook)):
+            continue
         run = f"run: nparam-lint {CHECK}\n"
         if hook in LINES:
             line = line_for(hook, "nparam-lint")
@@ -104,7 +128,21 @@ def _lefthook(config: Path, hooks: Sequence[str]) -> Iterator[Addition]:
             content = content[:at] + indent(command, parts[3] or 2 * parts[1]) + content[at:]
         else:
             is_known = False
-    yield Addition(config, "".join(lines), content if is_known else None)
+    if lines:
+        yield Addition(config, "".join(lines), content if is_known else None)
+
+
+def _section(config: Path, text: str, hook: str) -> str:
+    """What lefthook's config says of a hook."""
+    if config.suffix in (".yml", ".yaml"):
+        pattern = rf"^[\"']?{hook}[\"']?:.*\n(?:[ \t#].*\n|\n)*"
+        section = "".join(re.findall(pattern, text, re.MULTILINE))
+        return text if re.search(r":[ \t]+\*", section) else section  # an alias: any part of it
+    try:
+        table = (json if config.suffix == ".json" else tomllib).loads(text)
+    except ValueError as error:
+        raise UsageError(f"cannot read {config}: {error}") from None
+    return json.dumps(table.get(hook), indent=0)
 
 
 # --- pre-commit and prek: a list of repositories, in YAML or TOML ---------------------------------
@@ -112,7 +150,14 @@ def _lefthook(config: Path, hooks: Sequence[str]) -> Iterator[Addition]:
 
 def _framework(config: Path, hooks: Sequence[str]) -> Iterator[Addition]:
     before = _ended(config.read_text("utf-8")) if config.exists() else "repos:\n"
-    stages = _STAGES if "post-rewrite" in hooks else ""
+    entries = [text for text in _HOOK.findall(_COMMENT.sub("", before)) if _RUN.search(text)]
+    # Before pre-commit 3.2, the stages of pre-commit and pre-push were called commit and push.
+    run = {name for entry in entries for name in _stages(entry)}
+    wanted = [hook for hook in hooks if not run & {hook, hook.removeprefix("pre-")}]
+    if not wanted:
+        return
+    listed = wanted if entries else (*_STAGES, "post-rewrite") if "post-rewrite" in wanted else ()
+    stages = f"[{', '.join(listed)}]" if listed else ""
     if config.suffix == ".toml":
         quoted = re.sub(r"[a-z-]+", r'"\g<0>"', stages)
         quoted = f", stages = {quoted}" if quoted else ""
@@ -134,6 +179,11 @@ def _framework(config: Path, hooks: Sequence[str]) -> Iterator[Addition]:
         end = block.start(1) + (items[-1].end() if items else 0)
         content = before[:end] + indent(lines, margin) + before[end:]
     yield Addition(config, indent(lines, "  "), content)
+
+
+def _stages(entry: str) -> Sequence[str]:
+    listed = _LISTED.search(entry)
+    return re.findall(r"[\w-]+", listed[1]) if listed else _STAGES
 
 
 def _ended(text: str) -> str:

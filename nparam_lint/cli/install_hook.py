@@ -77,7 +77,7 @@ def run(options: Namespace) -> int:
     wanted = [name for name in MORE if name in (*installed, *(options.more or ()))]
     hooks = [directory / name for name in (*HOOKS, *wanted)]
     if managed := manager_of(repository.top, hooks):
-        return _into_config(*managed, [hook.name for hook in hooks], options)
+        return _into_config(*managed, hooks, options)
     if options.write:
         raise UsageError(
             "--write: no config of husky, lefthook, prek or pre-commit manages the hooks here\n"
@@ -101,23 +101,21 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _into_config(manager: Manager, config: Path, hooks: Sequence[str], options: Namespace) -> int:
+def _into_config(manager: Manager, config: Path, hooks: Sequence[Path], options: Namespace) -> int:
     """Add what the manager's config needs, or say what that is."""
     if options.python:
         raise UsageError(
             f"option --python: the hooks are those of {manager.name}, for other machines too\n"
             'next: python = "…" in the config'
         )
-    additions = [
-        addition
-        for addition in manager.additions(config, hooks)
-        if not (addition.file.is_file() and "nparam-lint" in addition.file.read_text("utf-8"))
-    ]
-    option = f" {manager.option}" if manager.option else ""
-    names = "".join(f"{option} {name}" for name in hooks) if option else ""
-    then = f"then: {manager.then}{names}" if manager.then else ""
+    additions = [*manager.additions(config, [hook.name for hook in hooks])]
+    absent = [hook for hook in hooks if additions or not hook.exists()]
+    names = "".join(f" {manager.option} {hook.name}" for hook in absent) if manager.option else ""
+    then = f"then: {manager.then}{names}" if manager.then and absent else ""
     if not additions:
         print(f"{manager.name} runs nparam-lint already: {os.path.relpath(config)}")
+        if then:
+            print(then)
         return 0
     unknown = [addition for addition in additions if addition.content is None]
     if unknown or not options.write:
