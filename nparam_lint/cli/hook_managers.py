@@ -42,7 +42,7 @@ def line_for(hook: str, command: str) -> str:
     return LINES.get(hook, f"{{}} {CHECK} || exit 1").format(command)
 
 
-def _runs(text: str) -> bool:
+def runs(text: str) -> bool:
     return _RUN.search(_COMMENT.sub("", text)) is not None
 
 
@@ -97,7 +97,7 @@ def _husky(directory: Path, hooks: Sequence[str]) -> Iterator[Addition]:
     for hook in hooks:
         file, line = directory / hook, line_for(hook, "nparam-lint") + "\n"
         before = file.read_text("utf-8") if file.exists() else ""
-        if not _runs(before):
+        if not runs(before):
             yield Addition(file, line, _ended(before) + line)
 
 
@@ -109,7 +109,7 @@ def _lefthook(config: Path, hooks: Sequence[str]) -> Iterator[Addition]:
     lines, content = [], before
     is_known = config.suffix in (".yml", ".yaml")
     for hook in hooks:
-        if _runs(_section(config, before, hook)):
+        if runs(_section(config, before, hook)):
             continue
         run = f"run: nparam-lint {CHECK}\n"
         if hook in LINES:

@@ -13,7 +13,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from nparam_lint.cli.hook_managers import Manager, line_for, manager_of
+from nparam_lint.cli.hook_managers import Manager, line_for, manager_of, runs
 from nparam_lint.config.interpreter import named_interpreter
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.repository.git import Repository, open_repository
@@ -66,6 +66,9 @@ def run(options: Namespace) -> int:
     directory = repository.hooks()
     if options.uninstall:
         _uninstall(directory)
+        hooks = [directory / name for name in (*HOOKS, *MORE)]
+        if managed := manager_of(repository.top, hooks):
+            _refuse_entries(*managed, hooks)
         return 0
     for text in options.projects:
         place = Path(text)
@@ -176,6 +179,23 @@ def _uninstall(directory: Path) -> None:
             print(f"not changed, since nparam-lint did not install it: {place}")
         else:
             print(f"there is no {place}")
+
+
+def _refuse_entries(manager: Manager, config: Path, hooks: Sequence[Path]) -> None:
+    """Raises UsageError where the manager's config runs nparam-lint, and says where."""
+    files = [config / hook.name for hook in hooks] if config.is_dir() else [config]
+    places = [
+        f"{os.path.relpath(file)}:{number}"
+        for file in files
+        if file.is_file()
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1)
+        if runs(line)
+    ]
+    if places:
+        raise UsageError(
+            f"the hooks of this repository are those of {manager.name}, which runs nparam-lint\n"
+            f"next: remove it from {', '.join(places)}"
+        )
 
 
 def _is_ours(place: Path) -> bool:

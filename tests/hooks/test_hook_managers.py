@@ -199,6 +199,12 @@ def test_husky_refuses_the_commit(repository, install):
     text = (sample.path / ".husky/pre-commit").read_text()
     assert text == f"echo mine\n{CHECK} || exit 1\n"
     judged(sample)
+    done = install(sample, "--uninstall")
+    assert done.returncode == 2
+    assert "remove it from .husky/pre-commit:2, .husky/pre-merge-commit:1\n" in done.stderr
+    for name in ("pre-commit", "pre-merge-commit"):
+        (sample.path / ".husky" / name).unlink()
+    assert install(sample, "--uninstall").returncode == 0
 
 
 @pytest.mark.skipif(not (BINARIES / "lefthook").exists(), reason="there is no lefthook")
