@@ -67,7 +67,7 @@ class Manager(Struct, frozen=True):
     manages the hooks; `shared`: those that another one reads as well; `mark`: what the hooks that
     it generates have in them. `additions` takes a config and the names of hooks, and leaves out
     those that run nparam-lint already. `then`: its command that installs hooks, and the option
-    before each of their names."""
+    before each of their names. `is_above`: the config is the directory above those hooks."""
 
     name: str
     configs: tuple[str, ...]
@@ -76,16 +76,20 @@ class Manager(Struct, frozen=True):
     then: str = ""
     option: str = ""
     shared: tuple[str, ...] = ()
+    is_above: bool = False
 
 
 def manager_of(top: Path, hooks: Sequence[Path]) -> tuple[Manager, Path] | None:
     """What manages the hooks of a repository, and its config."""
-    texts = [hook.read_bytes() for hook in hooks if hook.is_file()]
+    texts = {hook: hook.read_bytes() for hook in hooks if hook.is_file()}
     for manager in MANAGERS:
         names = (*manager.configs, *manager.shared)
         there = [name for name in names if (top / name).exists()]
         is_own = any(name in manager.configs for name in there)
-        if is_own or any(manager.mark in text for text in texts):
+        marked = [hook for hook, text in texts.items() if manager.mark in text]
+        if marked and manager.is_above:
+            return manager, marked[0].parent.parent
+        if is_own or marked:
             return manager, top / (there or names)[0]
     return None
 
@@ -191,7 +195,7 @@ def _ended(text: str) -> str:
 
 
 MANAGERS = (
-    Manager("husky", (".husky",), b'. "$(dirname "$0")/h"', _husky),
+    Manager("husky", (".husky",), b'. "$(dirname "$0")/h"', _husky, is_above=True),
     Manager(
         "lefthook",
         tuple(

@@ -207,6 +207,14 @@ def test_husky_refuses_the_commit(repository, install):
     assert install(sample, "--uninstall").returncode == 0
 
 
+def test_husky_in_a_package_below_the_top(repository, install):
+    hooks = {f"frontend/{name}": text for name, text in HUSKY.items()}
+    sample = repository({"net.py": model(10)} | hooks)
+    sample.git("config", "core.hooksPath", "frontend/.husky/_")
+    done = install(sample, "--write")
+    assert done.stdout == "".join(f"wrote frontend/.husky/{name}\n" for name in HOOKS)
+
+
 @pytest.mark.skipif(not (BINARIES / "lefthook").exists(), reason="there is no lefthook")
 def test_lefthook_refuses_the_commit(repository, install):
     sample = repository({"net.py": model(10), "lefthook.yml": "# mine\n"}, "plain")
