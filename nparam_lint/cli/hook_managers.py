@@ -30,6 +30,7 @@ LINES = {
 _URL = "https://github.com/nparam-lint/nparam-lint"
 # Those of .pre-commit-hooks.yaml.
 _STAGES = ("pre-commit", "pre-merge-commit", "pre-push")
+END = re.compile(r"^(?:exit|exec)\b.*\n?", re.MULTILINE)  # nothing behind it runs
 _COMMENT = re.compile(r"(?:^|(?<=\s))#.*", re.MULTILINE)
 # A command or the id of a hook: no key, file or address, and no other hook's id. What reads the
 # source alone checks no count.
@@ -102,19 +103,24 @@ def _husky(directory: Path, hooks: Sequence[str]) -> Iterator[Addition]:
         file, line = directory / hook, line_for(hook, "nparam-lint") + "\n"
         before = file.read_text("utf-8") if file.exists() else ""
         if not runs(before):
-            yield Addition(file, line, _ended(before) + line)
+            end = END.search(before)
+            first, rest = (before[: end.start()], before[end.start() :]) if end else (before, "")
+            yield Addition(file, line, _ended(first) + line + rest)
 
 
-# --- lefthook: YAML with a key for each hook ------------------------------------------------------
+# --- lefthook: YAML, TOML or JSON with a key for each hook ----------------------------------------
+
+_YAML = (".yml", ".yaml")
 
 
 def _lefthook(config: Path, hooks: Sequence[str]) -> Iterator[Addition]:
     before = _ended(config.read_text("utf-8"))
-    lines, content = [], before
-    is_known = config.suffix in (".yml", ".yaml")
-    for hook in hooks:
-        if runs(_section(config, before, hook)):
-            continue
+    wanted = [hook for hook in hooks if not runs(_section(config, before, hook))]
+    if wanted and config.suffix not in _YAML:
+        yield Addition(config, _other_than_yaml(config, wanted), None)
+        return
+    lines, content, is_known = [], before, True
+    for hook in wanted:
         run = f"run: nparam-lint {CHECK}\n"
         if hook in LINES:
             line = line_for(hook, "nparam-lint")
@@ -136,9 +142,25 @@ def _lefthook(config: Path, hooks: Sequence[str]) -> Iterator[Addition]:
         yield Addition(config, "".join(lines), content if is_known else None)
 
 
+def _other_than_yaml(config: Path, hooks: Sequence[str]) -> str:
+    """What lefthook's config needs for these hooks, in TOML or JSON."""
+    commands = {}
+    for hook in hooks:
+        line = line_for(hook, "nparam-lint") if hook in LINES else f"nparam-lint {CHECK}"
+        commands[hook] = {"run": line} | ({"use_stdin": True} if hook == "pre-push" else {})
+    if config.suffix == ".json":
+        tables = {hook: {"commands": {"nparam-lint": keys}} for hook, keys in commands.items()}
+        return json.dumps(tables, indent=2)
+    return "\n".join(
+        f"[{hook}.commands.nparam-lint]\n"
+        + "".join(f"{key} = {json.dumps(value)}\n" for key, value in keys.items())
+        for hook, keys in commands.items()
+    )
+
+
 def _section(config: Path, text: str, hook: str) -> str:
     """What lefthook's config says of a hook."""
-    if config.suffix in (".yml", ".yaml"):
+    if config.suffix in _YAML:
         pattern = rf"^[\"']?{hook}[\"']?:.*\n(?:[ \t#].*\n|\n)*"
         section = "".join(re.findall(pattern, text, re.MULTILINE))
         return text if re.search(r":[ \t]+\*", section) else section  # an alias: any part of it

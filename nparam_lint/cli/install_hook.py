@@ -13,7 +13,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from nparam_lint.cli.hook_managers import Manager, line_for, manager_of, runs
+from nparam_lint.cli.hook_managers import END, Manager, line_for, manager_of, runs
 from nparam_lint.config.interpreter import named_interpreter
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.repository.git import Repository, open_repository
@@ -35,6 +35,7 @@ MORE = {
 }
 SOURCE = Path(__file__).with_name("hook.sh")
 _OURS = b"# The nparam-lint hook:"
+_OTHER_THAN_SHELL = re.compile(r"#!(?!.*\b(?:a|ba|da|k|z)?sh\b)")
 # Parts of the paths of environments that uvx and pipx run make for one command.
 _TEMPORARY = re.compile(r"[/\\](?:(?:archive|builds)-v\d+|pipx[/\\](?:\.cache|cache))[/\\]")
 
@@ -213,9 +214,14 @@ def _refuse_foreign(place: Path) -> None:
     program = Path(_lasting_python()).with_name("nparam-lint")
     command = [program] if program.is_file() else [sys.executable, "-m", "nparam_lint"]
     line = line_for(place.name, shlex.join(map(str, command)))
+    how = "add this line to it"
+    if lines and _OTHER_THAN_SHELL.match(lines[0]):
+        how = "let it run this line in a shell, and fail where that fails"
+    elif end := END.search(content.decode("utf-8", "replace")):
+        how += f", before {end[0].rstrip()[:60]}"
     raise UsageError(
         f"{place} is the hook of another tool{first}, and was not changed\n"
-        f"next: add this line to it:\n      {line}"
+        f"next: {how}:\n      {line}"
     )
 
 

@@ -33,7 +33,7 @@ HUSKY = {
     ),
 }
 PREK = '[[repos]]\nrepo = "builtin"\nhooks = [{ id = "check-yaml" }]\n'
-# A manager, its config, and what is in it; the last four in a way that is not known.
+# A manager, its config, and what is in it; the last five in a way that is not known.
 CONFIGS = [
     ("lefthook", "lefthook.yml", "# mine"),
     (
@@ -57,6 +57,7 @@ CONFIGS = [
     ("prek", "prek.toml", PREK),
     ("lefthook", "lefthook.yml", "pre-commit: {commands: {a: {run: x}}}\n"),
     ("lefthook", "lefthook.toml", "[pre-commit.commands.a]\nrun = 'x'\n"),
+    ("lefthook", "lefthook.json", '{"pre-commit": {"commands": {"a": {"run": "x"}}}}'),
     ("pre-commit", ".pre-commit-config.yaml", "repos: [{repo: a, hooks: []}]\n"),
     ("prek", "prek.toml", "repos = [{ repo = 'builtin', hooks = [] }]\n"),
 ]
@@ -115,6 +116,7 @@ LACKING = [
         "    - id: nparam-lint\n",
     ),
     (".husky/pre-commit", "npm test\n# nparam-lint is for CI\n", "", f"{CHECK} || exit 1\n"),
+    (".husky/pre-commit", "npm test\nexit 0\n", "", f"{CHECK} || exit 1\nexit 0\n"),
     (".husky/pre-commit", "npm test; uv run nparam-lint check --staged\n", "", ""),
 ]
 

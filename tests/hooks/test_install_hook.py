@@ -126,6 +126,19 @@ def test_a_foreign_hook_is_left_alone_and_the_line_to_add_works(sample, install)
     accepted(sample.commit(), "checked by hand", JUDGED)
 
 
+@pytest.mark.parametrize(
+    ("text", "advice"),
+    [
+        ("#!/usr/bin/env python3\n", "let it run this line in a shell, and fail where that fails:"),
+        ("#!/usr/bin/env bash\n[ x ] || exit 1\n", "add this line to it:"),
+        ("#!/bin/sh\nnpm test\nexit 0\n", "add this line to it, before exit 0:"),
+    ],
+)
+def test_the_advice_is_in_the_language_of_the_foreign_hook(sample, install, text, advice):
+    program(sample.path / ".git/hooks/pre-commit", text)
+    assert f"next: {advice}\n" in install(code=2)
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize(("name", "git"), [("pre-push", "push"), ("post-rewrite", "rebase")])
 def test_the_line_for_another_hook_that_is_asked_for(sample, install, tmp_path, name, git):
