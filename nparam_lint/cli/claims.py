@@ -43,9 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     paths = common.checked_paths(options.paths, texts_too=True)
     session = common.session_for(options, paths[0] if paths else Path.cwd())
-    session, about = common.without_inner_projects(session, "nparam-lint claims")
-    for text in about:
-        common.tell(text)
+    session = common.leave_out_inner_projects(session, "nparam-lint claims")
     report = claims_below(paths, session)
     # Where people read, the table says what the findings say.
     has_findings = FORMATS[common.format_for(options, session.settings)] == "findings"

@@ -205,6 +205,14 @@ def without_inner_projects(
     return session, [f"{place} is a project of its own; next: {step}" for place, step in about]
 
 
+def leave_out_inner_projects(session: Session, command: str, gate: str = "") -> Session:
+    """As `without_inner_projects`; says what to do about each."""
+    session, about = without_inner_projects(session, command, gate)
+    for text in about:
+        tell(text)
+    return session
+
+
 def checked_paths(
     texts: list[str], words: Sequence[str] = (), *, texts_too: bool = False
 ) -> list[Path]:

@@ -52,9 +52,7 @@ def run(options: Namespace) -> int:
         # Where nothing marks the project, what is made must be found again from here.
         session = common.session_for(options, here)
     command = "nparam-lint init --claims" if options.claims else "nparam-lint init"
-    session, about = common.without_inner_projects(session, command)
-    for text in about:
-        common.tell(text)
+    session = common.leave_out_inner_projects(session, command)
     if options.claims:
         plan = stated_edits.plan_comments(claims_below(paths, session).stated, session)
         return carry_out(plan, options, session, dry=options.diff, failed=bool(plan.left))

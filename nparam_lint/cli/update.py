@@ -76,9 +76,7 @@ def run(options: Namespace) -> int:
     named = [read_named(text, session.root) for text in options.targets]
     if not named:
         gate = "--check" if options.check else ""
-        session, about = common.without_inner_projects(session, "nparam-lint update", gate)
-        for text in about:
-            common.tell(text)
+        session = common.leave_out_inner_projects(session, "nparam-lint update", gate)
     with common.showing_progress(session) as shown:
         plan = plan_update(shown, named)
     failed = bool(plan.left) or (options.check and bool(plan.edits))
