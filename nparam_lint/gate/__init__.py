@@ -308,7 +308,8 @@ def measure(
             answers, resized = formula_check.count_resized(requests, source, analysis, meanwhile)
         else:
             answers, resized = count_models(requests, source, meanwhile), {}
-        _add_fused(answers, candidates, source)
+        with Aside("which numbers are fused counts"):
+            _add_fused(answers, candidates, source)
         outcomes = judge_models(selection, answers, source.session, resized)
         models, skipped = outcomes.together(selection.skipped, selection.containment)
         if analysis:

@@ -26,7 +26,7 @@ from nparam_lint.gate.building import fused_counts
 from nparam_lint.gate.judgements import in_order, reported_findings
 from nparam_lint.gate.reading import listed
 from nparam_lint.gate.report import StatedOutcome
-from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.errors import Aside, UsageError
 from nparam_lint.ground.facts import digest
 from nparam_lint.ground.findings import finding
 from nparam_lint.ground.lines import lines_of
@@ -170,8 +170,10 @@ def _judged(
         return names, *judged
     models = [*report.models]
     wanted = [builds[models[number].target, models[number].way] for number in measured]
-    for (number, answer), count in zip(measured.items(), fused_counts(wanted, source), strict=True):
-        models[number] = replace(models[number], measurement=replace(answer, fused=count))
+    with Aside("which numbers are fused counts"):
+        counts = fused_counts(wanted, source)
+        for (number, answer), count in zip(measured.items(), counts, strict=True):
+            models[number] = replace(models[number], measurement=replace(answer, fused=count))
     names = model_names.ModelNames(replace(report, models=tuple(models)))
     return names, *_compared(stating, report, names, source)
 
