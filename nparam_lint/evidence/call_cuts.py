@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.evidence.arguments import arguments_of
 from nparam_lint.evidence.slices import NeedsCaller, Slice
+from nparam_lint.evidence.statement_slices import IMPORTED
 from nparam_lint.evidence.statements import NotRun, NoWay, assign, loads, stores
 
 if TYPE_CHECKING:
@@ -60,17 +61,20 @@ class CallCuts:
         """The statements that parts of a call need, and what sets the environment and changes
         other files' names before."""
         needs, unknown = [*nodes], {}
-        variables = self.calls.search.query.changes.variables(self.calls.text.text)
-        changed = *variables, *self.calls.changed_imports
+        changes = self.calls.search.query.changes
+        variables = changes.variables(self.calls.text.text)
+        changed = *variables, *changes.imports(self.calls.path)
         with suppress(NoWay):
             return self._of_all(place, [*nodes, *changed], entry, depth)
         for name in changed:
             try:
                 self._of_all(place, [*needs, name], entry, depth)
                 needs.append(name)
-            except NoWay:
+            except NoWay as why:
                 if name in variables:
                     unknown["os.environ", name.id] = self.calls.path
+                elif isinstance(why, NotRun):
+                    unknown[IMPORTED, name.id] = why.place or self.calls.path
         cut = self._of_all(place, needs, entry, depth)
         return replace(cut, unknown=cut.unknown | unknown)
 

@@ -24,7 +24,7 @@ from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.commands import UNKNOWN
 from nparam_lint.evidence.config_libraries import BUILDS_IN_TEXT
 from nparam_lint.evidence.object_changes import is_read, note_on, skipped_settings
-from nparam_lint.evidence.statement_slices import BY_DEFAULT, LOCAL
+from nparam_lint.evidence.statement_slices import BY_DEFAULT, IMPORTED, LOCAL
 from nparam_lint.evidence.statements import (
     BUILTINS,
     NoWay,
@@ -219,7 +219,8 @@ class CallSearch:
         ]
         left = {place: at for place, at in unknown.items() if place[0] != BY_DEFAULT}
         places = skipped_settings(left, text)
-        for name in places.keys() - {*options} - {name for of, name in unknown if of == LOCAL}:
+        free = {name for of, name in unknown if of in (LOCAL, IMPORTED)}
+        for name in places.keys() - {*options} - free:
             raise NoWay(f"{name} depends on data")
         return "; ".join(filter(None, [*default, note_on(places)]))
 

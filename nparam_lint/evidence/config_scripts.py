@@ -144,7 +144,8 @@ class ConfigScripts:
             options = [*_options_before(place, source)]
             # Not as `FileCalls.cut` does it, which asks other files for arguments: a config is read
             # by the command line of this script alone.
-            for more in ([*variables, *options], options, []):
+            imports = query.changes.imports(path)
+            for more in ([*variables, *options, *imports], [*variables, *options], options, []):
                 part = ConfigSlice(source, keys=_keys_read(place.call))
                 with suppress(NoWay, RecursionError):
                     statements = part.of(place, place.call, *more)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import dataclasses
 import re
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, flat, returned_c
 from nparam_lint.evidence.call_cuts import CallCuts
 from nparam_lint.evidence.call_search import CallSearch
 from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BUILDS, BUILDS_IN_TEXT
+from nparam_lint.evidence.later_changes import later_changes
 from nparam_lint.evidence.named_models import (
     GIVEN_LOOKED_UP,
     LOOKED_UP,
@@ -31,7 +33,6 @@ from nparam_lint.evidence.statements import (
     NotRun,
     NoWay,
     calls_in,
-    changes,
     does_work,
     is_harmless_outside,
     is_of_data,
@@ -124,12 +125,6 @@ class FileCalls:
     def bound(self) -> set[str]:
         """The names that imports and definitions bind."""
         return self.search.bound(self.path).union(item.bound for item in self.imports)
-
-    @cached_property
-    def changed_imports(self) -> list[ast.Name]:
-        """What the file imports from others of the project and changes: `settings.WIDTH = 7`."""
-        names = {name for node in self.tree.body for name in changes(node)} & self.bound
-        return [ast.Name(name, ast.Load()) for name in sorted(names) if self.is_from_project(name)]
 
     def is_from_project(self, name: str) -> bool:
         symbol = self.resolve(name)
@@ -357,14 +352,18 @@ class FileCalls:
         part: str = "",
         named: ChosenModel | None = None,
         default: str = "",
+        as_made: bool = False,
     ) -> Iterator[Evidence]:
-        """The ways that a call is; `default`: what is said of arguments that were left out."""
+        """The ways that a call is; `default`: what is said of arguments that were left out.
+        `as_made`: without what is done to the model after that."""
         call, at = place.call, Position(self.path, place.call.lineno, place.call.col_offset + 1)
         values = (*call.args, *(item.value for item in call.keywords))
         is_sketch = any(isinstance(v, ast.Constant) and v.value is Ellipsis for v in values)
-        if is_sketch or (self.search.needs_nothing(target, call) and not self.prepares(target)):
-            return
         rank, is_inside = self.placed(place)
+        later = None if is_inside or part or as_made else later_changes(self, place, target)
+        is_bare = self.search.needs_nothing(target, call) and (rank >= TEST or not later)
+        if is_sketch or (is_bare and not self.prepares(target)):
+            return
         if is_inside and not loads(*call.args, *call.keywords) <= self.text.available | BUILTINS:
             return  # its arguments are those of the model around it
         # What is called is cut out too, where that has to be worked out.
@@ -374,11 +373,17 @@ class FileCalls:
         if isinstance(call.func, ast.Subscript):  # `nets.__dict__[args.net]()`
             function.append(call.func.slice)
         nodes = [*call.args, *call.keywords, *function]
+        if later:
+            nodes.append(later.function)
+            change = f"{later.at} changes the model"
+            self.search.query.gaps.setdefault(str(target), change)
         cuts = CallCuts(self, named.as_default(self.text.options)) if named else self.cuts
         for entry in range(_ENTRIES):
             try:
                 cut = cuts.with_globals(place, target, nodes, entry)
                 home = cut.home
+                if later:
+                    cut = replace(cut, read=[*cut.read, later.function])
                 note = self.search.note_of(target, cut.unknown, home.path, home.text.options)
                 options = OptionWays(self, cut, call, target, named)
                 filled = [*options]
@@ -386,24 +391,35 @@ class FileCalls:
                     # What it offers beside, the calls of it say too.
                     filled[1:] = [way for way in filled[1:] if way[1].startswith("as in ")]
             except (NoWay, RecursionError) as why:
-                if isinstance(why, NotRun) and why.place and not is_inside:
+                if later:
+                    words = f"before {change}"
+                    yield from self.built(place, target, part, named, words, as_made=True)
+                elif isinstance(why, NotRun) and why.place and not is_inside:
                     self.search.query.gaps.setdefault(str(target), str(why))
                     plain, left_out = self.without_data(place, target)
                     names = ", ".join(left_out)
                     if left_out:
                         words = f"{names} by default, not as {why.name} ({why.place}) has it"
-                        yield from self.built(plain, target, part, named, words)
+                        words = "; ".join(filter(None, (words, default)))
+                        yield from self.built(plain, target, part, named, words, as_made)
                 return
             is_commanded = any(command.startswith("as in ") for _, command in filled)
             if not (is_commanded or is_inside) and (gap := options.not_followed()):
                 self.search.query.gaps.setdefault(str(target), gap)
             for statements, command in filled:
-                needed, short = shortened(statements, call)
+                after = [later.function] if later else []
+                needed, short = shortened([*statements, *after], call)
                 if needed and is_inside:
                     return
                 needed_cut = replace(cut, statements=needed)
                 evidence = self.evidence_of(target, short, needed_cut, at, rank, part)
-                whole_note = "; ".join(filter(None, (note, default, command)))
+                if later:
+                    changed = f"{later.function.name}({evidence.recipe.call})"
+                    evidence = replace(
+                        evidence, recipe=dataclasses.replace(evidence.recipe, call=changed)
+                    )
+                told = f"as {later.at} changes it" if later else ""
+                whole_note = "; ".join(filter(None, (note, default, command, told)))
                 yield replace(evidence, way=replace(evidence.way, note=whole_note))
             if not cut.loops:
                 return
@@ -439,7 +455,8 @@ class FileCalls:
         node = self.text.definitions.get(target.callable) if target.location == self.path else None
         if not isinstance(node, FUNCTIONS):
             return False
-        changed = {name.id for name in self.changed_imports} | self.text.changing
+        imports = self.search.query.changes.imports(self.path)
+        changed = {name.id for name in imports} | self.text.changing
         return not changed.isdisjoint(loads(node))
 
     def evidence_of(

@@ -12,8 +12,8 @@ from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, tail
 from nparam_lint.evidence.arguments import arguments_of
 from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BOUND
-from nparam_lint.evidence.statement_slices import LOCAL
-from nparam_lint.evidence.statements import NoWay, variables_set
+from nparam_lint.evidence.statement_slices import IMPORTED, LOCAL
+from nparam_lint.evidence.statements import NoWay, changes, stores, variables_set
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -35,10 +35,14 @@ def is_read(attribute: str, text: str) -> bool:
 
 
 def skipped_settings(unknown: Mapping[tuple[str, str], str], text: str) -> dict[str, str]:
-    """Name → place, of what is set by what is not run: all names, and the attributes that a source
-    text reads. `unknown`: see `StatementSlice`."""
-    pairs = unknown.items()
-    return {name: at for (of, name), at in pairs if of == LOCAL or is_read(name, text)}
+    """Name → place, of what is set by what is not run: all names, and the attributes and imports
+    that a source text reads. `unknown`: see `StatementSlice`."""
+    return {
+        name: at
+        for (of, name), at in unknown.items()
+        if of == LOCAL
+        or (re.search(rf"\b{name}\b", text) if of == IMPORTED else is_read(name, text))
+    }
 
 
 def note_on(attributes: Mapping[str, str]) -> str:
@@ -68,6 +72,22 @@ class ObjectChanges:
         named = sorted(self.variables_read) if "environ" in text or "putenv" in text else ()
         names = (*bound, *(f"${name}" for name in named if name in text))
         return [ast.Name(name, ast.Load()) for name in names]
+
+    @cached_method
+    def imports(self, path: str) -> list[ast.Name]:
+        """What a file imports from others of the project and changes: `settings.WIDTH = 7`,
+        `cfg.merge_from_file(args.cfg)`."""
+        syntax, tree = self._syntax(path), self.discovery.tree
+        changed = {name for node in syntax.body for name in changes(node)}
+        names: set[str] = set()
+        for node in ast.walk(syntax) if changed else ():
+            if isinstance(node, ast.ImportFrom):
+                is_ours = node.level or tree.locate(path, node.module or "")
+                names |= stores(node) & changed if is_ours else set()
+            elif isinstance(node, ast.Import):
+                ours = (alias for alias in node.names if tree.locate(path, alias.name))
+                names |= {name for alias in ours for name in stores(alias)} & changed
+        return [ast.Name(name, ast.Load()) for name in sorted(names)]
 
     def of(self, path: str, call: ast.Call, depth: int = 0) -> Iterator[tuple[str, str, str]]:
         """(the name that is handed to a function, the attribute that this sets, where) for a call

@@ -80,6 +80,24 @@ class OptionWays:
         used_by = [*self.statements, call, *cut.read]
         self.names, self.is_whole = uses(used_by, parsed_names(self.statements) | self.flags)
         self.names |= given_by_options(self.statements)
+        for function in (node for _, node in self.called if _PARSES.search(ast.unparse(node))):
+            self.names |= self.read_in(function)
+
+    def read_in(self, parser: ast.stmt) -> set[str]:
+        """The options by which a function that parses them sets others that the model depends on:
+        `opt.classes` by `opt.dataset`."""
+        body = getattr(parser, "body", ())
+        setting = (
+            node
+            for node in body
+            if any(
+                isinstance(n, ast.Attribute)
+                and isinstance(n.ctx, ast.Store)
+                and self.is_read(n.attr)
+                for n in ast.walk(node)
+            )
+        )
+        return uses(setting, parsed_names(body))[0]
 
     def __iter__(self) -> Iterator[FilledIn]:
         reader = self.reader_of_words()

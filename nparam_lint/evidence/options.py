@@ -248,18 +248,21 @@ def with_defaults(
         if f"{holder}.{name}" in read and name not in options and name not in set_here:
             raise NoWay(f"{holder}.{name} depends on data")
     plain: list[ast.stmt] = []
+    declares = False
     for node in statements:
         if isinstance(node, OptionValue):
             plain.append(_valued(node, command or {}))
             continue
         option = next(option_calls([node]), None) if isinstance(node, ast.Expr) else None
+        declares |= option is not None
         if option is None and not _parsed(node):
             plain.append(node)
         elif option is None or is_whole or option[0] in names:
             plain.append(_Plain(bool(command)).visit(copy.deepcopy(node)))
     if not command or (not parsed and given_by_options(statements)):
         return plain
-    taken = (n for n in command if is_whole or n in names or n not in options)
+    is_any = is_whole or not declares  # a function that parses them has all of them
+    taken = (n for n in command if is_any or n in names or n not in options)
     words = [word for name in taken for word in command[name]]
     return [*arguments_of_script(words), *plain]
 

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 LOCAL = "a local variable"
 BY_DEFAULT = "a default"
+IMPORTED = "an import"
 _MAKES_PARSER = (
     "add_argument_group",
     "add_mutually_exclusive_group",
@@ -64,7 +65,7 @@ class StatementSlice(Struct):
     text: SourceText
     given_names: set[str] = field(default_factory=set)  # what the model gets as it is
     # (object, attribute) that is set by what is not run → where; of a name, (LOCAL, name), of an
-    # argument that is left out, (BY_DEFAULT, name)
+    # argument that is left out, (BY_DEFAULT, name), of what another file has, (IMPORTED, name)
     unknown: dict[tuple[str, str], str] = field(default_factory=dict)
     lost: frozenset[str] = frozenset()  # names whose values only what is not run would give
     conditional: set[str] = field(default_factory=set)  # names that a branch that is kept sets
@@ -197,7 +198,12 @@ class StatementSlice(Struct):
         is_setting = variables_set(node.value) & need
         if not (is_setting or (name in need and is_change)):
             return []
-        self.check(node)
+        try:
+            self.check(node)
+        except NotRun as why:
+            if not why.place:
+                why.name, why.place = name, f"{self.text.path}:{node.lineno}"
+            raise
         need |= loads(node) - BUILTINS
         return [node]
 

@@ -15,6 +15,7 @@ from nparam_lint.ground.script_words import (
     CHANGES,
     DATA_FILE,
     LOADS_CONFIG,
+    SETS_CONFIG,
     SETS_VARIABLE,
     SLICE_FUNCTIONS,
     SLICE_MODULES,
@@ -125,6 +126,8 @@ def changed_by_call(call: ast.Call) -> tuple[str, bool]:
         return about, bool(CHANGES.match(call.func.attr))
     if first is None:
         return "", False
+    if SETS_CONFIG.match(name):
+        return "cfg", True
     about, is_loader = dotted_name(first), LOADS_CONFIG.search(name) and len(call.args) > 1
     is_change = name == "setattr" or re.search(r"update|merge|override|overwrite", name)
     return about, bool(is_change or is_loader)

@@ -86,7 +86,7 @@ WORK = re.compile(
     r"(load|open|download|fetch|read|write|save|dump|fit|train|test|eval|run|main|"
     r"sleep|show|system|popen|spawn|glob|walk|init_process_group|initialize|compose)s?($|_)"
     r"|(^|\.)(exec|eval|input|exit|quit|step|backward|makedirs|mkdir|remove|rmtree|listdir|unlink|"
-    r"chdir|from_pretrained|fromfile|imread|urlopen|get_data|set_start_method|merge_from_file)$"
+    r"chdir|from_pretrained|fromfile|imread|urlopen|get_data|set_start_method)$"
     r"|\.((named_)?(children|modules|parameters|buffers)|state_dict)$"  # what a model has
     r"|(^|\.)(wandb|subprocess|hub|distributed|cv2|datasets|multiprocessing)\.|(^|\.)jit\.trace"
     rf"|(?i:{_OF_DATA}|from_pretrained)"
@@ -105,7 +105,10 @@ WORK_NAMES = frozenset(
     "input exec exit quit tqdm trange DataLoader load_dataset sys.exit torch.save wandb.init "
     "torch.load unittest.main".split()
 )
+# What sets the values of `cfg` in its own file, as Fast R-CNN and what descends from it have it.
+SETS_CONFIG = re.compile(r"^((merge_)?(cfg|config)_from_(file|list|yaml|yaml_file))$")
 SETS_VARIABLE = re.compile(r"(^|\.)environ\.(setdefault|update)$|^os\.putenv$")
+WITH_CHANGES = "with_changes"  # the function of a recipe that does what a script does to a model
 REGISTERS = re.compile(r"(^|[._])register", re.IGNORECASE)
 
 # --- what only makes a value ------------------------------------------------------------------

@@ -1036,6 +1036,50 @@ def test_what_a_script_changes_in_other_files_a_way_changes(tmp_path, imports, s
     assert [(recipe.setup, recipe.call) for recipe in recipes] == [(setup, "Net(3)")]
 
 
+@pytest.mark.parametrize(
+    ("statement", "kept"),
+    [
+        ("cfg.merge_from_file(args.cfg)", True),
+        ("if args.cfg:\n        cfg_from_file(args.cfg)", True),
+        ("cfg.merge_from_list(download(args.cfg))", False),
+    ],
+)
+def test_what_main_does_to_a_config_of_another_file(tmp_path, statement, kept):
+    """It is done, or it is told: the model reads it."""
+    script = (
+        "import argparse\nfrom settings import cfg, cfg_from_file\nfrom net import Net\n"
+        "def main():\n    parser = argparse.ArgumentParser()\n"
+        "    parser.add_argument('--cfg', default='a.yaml')\n    args = parser.parse_args()\n"
+        f"    {statement}\n    Net(3)\n"
+    )
+    net = "from torch import nn\nfrom settings import cfg\nclass Net(nn.Module): pass\n"
+    files = {"net.py": net, "settings.py": "cfg = Config()\n", "train.py": script}
+    (found,) = [text for text in told(tmp_path, files) if "Net(3)" in text]
+    assert (statement.replace("\n    ", "\n") in found) is kept
+    assert found.endswith("# cfg as it is before train.py:8 sets it") is not kept
+
+
+def test_options_by_which_the_function_that_parses_them_sets_others(tmp_path):
+    """`args.rows` is one of them; a command that gives any of them gives it all its words."""
+    script = (
+        "import argparse\nfrom net import Net\ndef get_args():\n"
+        "    parser = argparse.ArgumentParser()\n"
+        "    parser.add_argument('--data', default='a', choices=['a', 'b'])\n"
+        "    parser.add_argument('--name', default='x', choices=['x', 'y'])\n"
+        "    args = parser.parse_args()\n    args.folder = args.name\n"
+        "    if args.data == 'a':\n        args.rows = 3\n    else:\n        args.rows = 4\n"
+        "    return args\nargs = get_args()\nNet(args.rows)\n"
+    )
+    found = told(tmp_path, {"net.py": NET, "train.py": script})
+    assert [text.partition(" >> ")[2] for text in found] == [
+        "Net(args.rows)",
+        "Net(args.rows)  # with --data b",
+    ]
+    commands = {"README.md": "    python train.py --data b --name y\n"}
+    found = told(tmp_path, {"net.py": NET, "train.py": script, **commands})
+    assert found[1].startswith("import sys\nsys.argv[1:] = ['--data', 'b', '--name', 'y']")
+
+
 def test_options_of_the_script_beside_a_model_and_of_none_further_out(tmp_path):
     script = (
         "import argparse\nfrom importlib import import_module\n"

@@ -12,7 +12,7 @@ import sys
 import types
 
 from ...ground.nearest import did_you_mean
-from ...ground.script_words import CONFIG_CLASS, CONFIG_PARAMETER
+from ...ground.script_words import CONFIG_CLASS, CONFIG_PARAMETER, WITH_CHANGES
 from ..state import STATE
 from ..symbolic.traced_numbers import symbol
 from ..tracing.failures import Failure, Loss, describe, install, missing_package
@@ -135,7 +135,7 @@ class Call:
         tree = ast.parse(self.text.strip(), "<nparam call>", "eval")
         vary = self.job.build.vary
         if vary or self.job.ask.variables:
-            self.calls = Calls(tree, names)
+            self.calls = Calls(ast.Expression(construction(tree.body)), names)
             self.calls.change(dict(vary))
             if vary or self.calls.opens_config:
                 self.text = ast.unparse(tree)
@@ -258,13 +258,23 @@ class Call:
         return annotation
 
 
+def construction(node):
+    """Of a call that changes the model which another call makes, that other call."""
+    is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    return node.args[0] if is_call and node.func.id == WITH_CHANGES else node
+
+
 def recorded(node):
-    """The expression with its call made by `record`; of `build()[1]`, with that of `build`."""
+    """The expression with its call made by `record`; of `build()[1]`, with that of `build`, of what
+    changes a model, with that of the model."""
     if isinstance(node, ast.Subscript):
         inner = ast.Subscript(recorded(node.value), node.slice, node.ctx)
         return ast.copy_location(inner, node)
     if not isinstance(node, ast.Call):
         return node
+    if construction(node) is not node:
+        changed = ast.Call(node.func, [recorded(construction(node))], [])
+        return ast.copy_location(changed, node)
     function = ast.copy_location(ast.Name("__nparam_call__", ast.Load()), node)
     call = ast.Call(function, [node.func, *node.args], node.keywords)
     return ast.copy_location(call, node)

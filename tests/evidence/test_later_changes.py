@@ -1,0 +1,96 @@
+"""What scripts do to a model after the call that makes it."""
+
+from __future__ import annotations
+
+import pytest
+from test_calls import told
+
+NET = """
+from torch import nn
+
+class Net(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.fc = nn.Linear(d, 3)
+        self.blocks = nn.ModuleList()
+
+    def build(self, rows):
+        self.table = nn.Embedding(rows, 2)
+        return self
+
+    def prepare(self):
+        self.is_ready = True
+        return self
+"""
+LORA = """
+from torch import nn
+
+def adapted(model, r):
+    for block in model.blocks:
+        put_into(block, r)
+    return model
+
+def put_into(block, r):
+    setattr(block, "low", nn.Linear(2, r))
+
+def initialize(model):
+    model.fc.bias.data.zero_()
+    model.is_new = True
+"""
+START = "import torch\nfrom torch import nn\nfrom lora import *\nfrom net import Net\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "changes"),
+    [
+        ("net = Net(3)\nnet.fc = nn.Linear(3, 9)", "net.fc = nn.Linear(3, 9)"),
+        (  # what it needs of the statements between, and nothing else of them
+            "net = Net(3).cuda()\nn = net.fc.in_features\nprint(n)\nnet.fc = nn.Linear(n, 9)\n"
+            "net.fc.bias.data.zero_()\nloss = net.loss = nn.MSELoss()",
+            "n = net.fc.in_features\nnet.fc = nn.Linear(n, 9)",
+        ),
+        (
+            "net = Net(3)\nnet.fc.weight = net.blocks[0].weight",
+            "net.fc.weight = net.blocks[0].weight",
+        ),
+        ("net = Net(3)\nnet.blocks[0] = nn.Identity()", "net.blocks[0] = nn.Identity()"),
+        ("net = Net(3)\nnet.blocks.append(nn.Tanh())", "net.blocks.append(nn.Tanh())"),
+        ("net = Net(3)\ndel net.fc", "del net.fc"),
+        ("net = Net(3)\nadapted(net, 4)\nnet.train()", "adapted(net, 4)"),
+        ("net = adapted(Net(3), r=4)", "net = adapted(net, r=4)"),
+        ("net = Net(3)\nnet = adapted(net, r=4)\nnet = net.to('cpu')", "net = adapted(net, r=4)"),
+        ("net = Net(3)\nnet.build(50)", "net.build(50)"),
+        ("net = Net(3).build(50)", "net = net.build(50)"),
+        ("net = Net(3)\nif True:\n    print(1)\n    net.build(50)", "if True:\n    net.build(50)"),
+        ("net = Net(3)\nwith torch.no_grad():\n    net.build(50)", "net.build(50)"),
+        ("if 1:\n    net = Net(3)\nelse:\n    net = Net(2)\nnet.build(5)", "net.build(5)"),
+        # What changes nothing, and what has the name later.
+        ("net = Net(3)\nnet.prepare()\ninitialize(net)\nnet.eval()", None),
+        ("net = Net(3)\nnet = nn.DataParallel(net)\nnet.module.fc = nn.Linear(3, 9)", None),
+        ("net = Net(3)\nnet = other()\nnet.fc = nn.Linear(3, 9)", None),
+        ("Net(3)\nnet.fc = nn.Linear(3, 9)", None),
+    ],
+)
+def test_what_is_done_to_a_model_belongs_to_the_way(tmp_path, script, changes):
+    files = {"net.py": NET, "lora.py": LORA, "train.py": f"{START}{script}\n"}
+    found = [text for text in told(tmp_path, files) if "Net(3)" in text]
+    if changes is None:
+        assert found == [">> Net(3)"]
+    else:
+        assert len(found) == 1
+        body, _, note = found[0].partition(" >> with_changes(Net(3))  # as train.py:")
+        lines = body.partition("def with_changes(net):\n")[2].splitlines()
+        assert "\n".join(line[4:] for line in lines) == f"{changes}\nreturn net"
+        assert note.endswith(" changes it")
+
+
+def test_what_is_not_run_is_told(tmp_path):
+    """Where the change needs what is not run, the model is as it is before; in its own class it is
+    called by its name."""
+    script = f"{START}net = Net(3)\nnet.fc = nn.Linear(3, len(load_classes()))\n"
+    files = {"net.py": NET, "lora.py": LORA, "train.py": script}
+    assert told(tmp_path, files) == [">> Net(3)  # before train.py:6 changes the model"]
+    inner = "class Runner:\n    def start(self, d=3):\n        self.net = Net(d)\n"
+    inner += "        self.net.fc = nn.Linear(d, 9)\n"
+    (found,) = told(tmp_path, {**files, "train.py": f"{START}{inner}"})
+    assert "d = 3\ndef with_changes(net):\n    net.fc = nn.Linear(d, 9)\n    return net" in found
