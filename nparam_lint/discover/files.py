@@ -41,7 +41,8 @@ _FOREIGN = frozenset({"site-packages", "node_modules", "__pycache__", ".ipynb_ch
 CONFIGS = ("nparam-lint.toml", "pyproject.toml")  # the first of them is read
 _PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg")
 # Of files that are asked for: source, what may configure it, and what may say how large it is.
-_TEXT_KINDS = (*DOC_SUFFIXES, ".txt", ".ipynb", ".sh")
+_SCRIPTS = (".sh", ".bash", ".sbatch", ".slurm", ".mk", "makefile")
+_TEXT_KINDS = (*DOC_SUFFIXES, ".txt", ".ipynb", *_SCRIPTS)
 _KINDS = (*dict.fromkeys((".py", *CONFIG_SUFFIXES, *_TEXT_KINDS, *stated.SUFFIXES)),)
 _HUGE = 64_000_000  # bytes of a file that is not even looked at: nobody writes so much
 _MODULES = (".py", ".so", ".pyd")

@@ -21,7 +21,7 @@ from nparam_lint.discover.syntax import (
     words_in,
 )
 from nparam_lint.evidence import Evidence
-from nparam_lint.evidence.commands import UNKNOWN
+from nparam_lint.evidence.commands import is_to_fill_in
 from nparam_lint.evidence.config_libraries import BUILDS_IN_TEXT
 from nparam_lint.evidence.object_changes import is_read, note_on, skipped_settings
 from nparam_lint.evidence.statement_slices import BY_DEFAULT, IMPORTED, LOCAL
@@ -35,6 +35,7 @@ from nparam_lint.evidence.statements import (
 )
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
+from nparam_lint.ground.paths import join, parent
 from nparam_lint.ground.script_words import (
     IN_TABLE,
     LATER_SCRIPT,
@@ -314,11 +315,15 @@ class CallSearch:
         """The commands of a script, and of those that take over its options: `import main`, and
         `parents=[main.get_args_parser()]`."""
         stem = path.rpartition("/")[2].removesuffix(".py").encode()
-        imports = re.compile(rb"\b(import|from)[ \t]+(\w+\.)*%s\b" % re.escape(stem))
+        imports = re.compile(rb"\b(import|from)[ \t]+\.?(\w+\.)*%s\b" % re.escape(stem))
         extending = (
             other for other, text in self.extending.items() if stem in text and imports.search(text)
         )
-        scripts = dict.fromkeys((path, *extending))
+        main = join(parent(path), "__main__.py")  # of `python -m package`
+        is_main = main in self.discovery.tree.files and imports.search(
+            self.discovery.tree.source(main)
+        )
+        scripts = dict.fromkeys((path, *([main] if is_main else ()), *extending))
         commands = (command for script in scripts for command in self.query.commands.of(script))
         return [command for command in commands if _HELP.isdisjoint(command.words)]
 
@@ -333,8 +338,7 @@ class CallSearch:
             of_model = (
                 word for word, name in pairs if "=" not in word or not RUN_SETTING.match(name)
             )
-            is_known = not any(map(UNKNOWN.search, command.words))
-            if command.words and is_known:
+            if not any(map(is_to_fill_in, command.words)):
                 commands.setdefault(tuple(of_model), command)
         return [*commands.values()]
 

@@ -13,6 +13,7 @@ from posixpath import normpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.evidence.options import is_no_number, values_taken, words_of
+from nparam_lint.evidence.shell_texts import is_script, plain_texts
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, is_doc, join, parent
 
 if TYPE_CHECKING:
@@ -21,27 +22,33 @@ if TYPE_CHECKING:
 
 _IN_LINE = r"(?:[^\n\\]|\\(?![ \t]*\n))*?"
 _COMMAND = re.compile(
-    r"\b(?:python3?|torchrun|launch|deepspeed|srun|(?:uv|poetry|pdm|rye)[ \t]+run)\b"
-    rf"(?:{_IN_LINE}\\[ \t]*\n){{0,4}}?{_IN_LINE}"
+    r"(?:\b(?:python3?|torchrun|launch|deepspeed|srun|(?:uv|poetry|pdm|rye)[ \t]+run)\b"
+    rf"(?:{_IN_LINE}\\[ \t]*\n){{0,4}}?{_IN_LINE}|(?<!\S)(?=\./[\w./-]+\.py\b))"
     r"(?:(?<![\w./-])([\w./-]+\.py)\b|"
     r"[ \t]-m[ \t]+(?!torch\.|deepspeed\.|accelerate\.)(\w+(?:\.\w+)+|\w+(?![^\n]*\.py\b)))"
     r"((?:<[^<>\n]+>|[^\n\\;|&>`]|\\[ \t]*(?:#[^\n]*)?\n?)*)"
 )
 _CONTINUED = re.compile(r"\\[ \t]*(#[^\n]*)?\n")  # `\ # of the network` of a README
 # A script that hands its own arguments on: `python -m torch.distributed.launch main.py "$@"`.
-_HANDS_ON = re.compile(rb"\bpython3?\b[^\n]*?(?<![\w./-])([\w./-]+\.py)[ \t]+[\"']?\$[@*]")
+_HANDS_ON = re.compile(
+    rb"\b(?:python3?|torchrun|launch|deepspeed|srun)\b[^\n]*?(?<![\w./-])([\w./-]+\.py)"
+    rb"[ \t]+[\"']?\$[@*]"
+)
 _VARIABLE = re.compile(
-    r"^[ \t]*(?:(?:export[ \t]+)?(\w+)=(\"[^\"]*\"|'[^']*'|[^\s;]+)"
+    r"(?:^|;)[ \t]*(?:(?:export[ \t]+)?(\w+)(?:=(\"[^\"]*\"|'[^']*'|\([^()]*\)|[^\s;]+)"
+    r"|[ \t]*(?:[:?]=|[ \t]=)[ \t]*([^\n#]*))"  # of a Makefile
     r"|for[ \t]+(\w+)[ \t]+in[ \t]+([^\n;]+))",
     re.MULTILINE,
 )
-UNKNOWN = re.compile(r"[$\[\]<>{}…]|\.\.\.")  # of a value that a reader has to fill in
+_UNKNOWN = re.compile(r"[$\[\]<>{}…]|\.\.\.")  # of a value that a reader has to fill in
+_LIST = re.compile(r"(?:^(?=\[[\d,. -]*\]$)|=)\[[a-z0-9_,.'\" -]*\]$")  # of Hydra: `dims=[1,2]`
 _REPLACED = re.compile(r"^your_|\bpath/to/")  # of one that a reader replaces by another
 _TO_FILL_IN = re.compile(
     r"\$\{?\w+\}?|\{[^{}]*\}|<[^<>]*>|\[[^\[\]]*\]|(?<![\w.-])[A-Z][A-Z_]*(?=\.\w+$)"
 )
 _ANY_CONFIG = re.compile(r"(?:[A-Z]+_)*(?:CONFIG|CFG|YAML)(?:_[A-Z]+)*")
-_USE = re.compile(r"\$\{?(\w+)\}?")
+_USE = re.compile(r"\$([{(])?(\w+)(?:\[[@*]\])?(?(1)[})])")
+_ALL_OF_ARRAY = re.compile(r"\"(\$\{\w+\[[@*]\]\})\"")
 _OR_ELSE = re.compile(r"\$\{(\w+):?[-=]([^{}]*)\}")
 _VALUE = re.compile(r"[^-]|-\.?\d|$")
 _ASSIGNED = re.compile(r"(\w+)=([^\s$]+)")
@@ -51,6 +58,11 @@ _LARGE_PLAIN = 20_000  # of what is only text: what is longer is a log
 _ENTRIES = 32  # of loops around a command
 _CONFIGS = 64  # files that one name may mean
 _OF_CONFIGS = re.compile(r"(^|/)(conf|cfg)\w*/")
+
+
+def is_to_fill_in(word: str) -> bool:
+    """Whether a word of a command stands for a value that a reader has to fill in."""
+    return bool(_UNKNOWN.search(_LIST.sub("", word)))
 
 
 class Command(NamedTuple):
@@ -86,7 +98,7 @@ class Command(NamedTuple):
             name: words
             for name, words in words_of_option.items()
             if not (
-                any(UNKNOWN.search(word) or _REPLACED.search(word) for word in words)
+                any(is_to_fill_in(word) or _REPLACED.search(word) for word in words)
                 or is_no_number(options.get(name), words)
             )
         }
@@ -103,7 +115,7 @@ class Commands:
         """The commands that run a script: by its path, by its name alone, and of texts beside or
         below the directory that they are run in by the path from there."""
         parts = script.split("/")
-        names = dict.fromkeys((script, parts[-1]))
+        names = dict.fromkeys((script, script.removeprefix("src/"), parts[-1]))
         every = [pair for name in names for pair in self._by_script.get(name, ())]
         for depth in range(1, len(parts) - 1):
             place = "/".join(parts[:depth]) + "/"
@@ -116,7 +128,7 @@ class Commands:
         """Shell script → the script that gets its arguments."""
         scripts: dict[str, str] = {}
         for path in self._texts:
-            match = _HANDS_ON.search(self._read(path)) if path.endswith(".sh") else None
+            match = _HANDS_ON.search(self._read(path)) if is_script(path) else None
             if match:
                 scripts[path.rpartition("/")[2]] = match[1].decode()
         return scripts
@@ -125,7 +137,8 @@ class Commands:
     def _by_script(self) -> dict[str, list[tuple[int, Command]]]:
         commands: dict[str, list[tuple[int, Command]]] = {}
         for path in self._texts:
-            source = self._read(path) if is_doc(path) or path.endswith((".txt", ".sh")) else b""
+            is_read = is_doc(path) or path.endswith(".txt") or is_script(path)
+            source = self._read(path) if is_read else b""
             most = _LARGE_PLAIN if path.endswith(".txt") else _LARGE
             names = [name for name in self._handing_on if name.encode() in source]
             is_command = names or b".py" in source or b" -m " in source
@@ -139,7 +152,8 @@ class Commands:
             is_named = path.encode() in self._readme
             every = (
                 (script, full)
-                for script, command in _commands(path, text)
+                for plain in (plain_texts(text) if is_script(path) else [text])
+                for script, command in _commands(path, plain)
                 for full in self._for_each_config(command)
             )
             for script, command in every:
@@ -198,7 +212,7 @@ def _commands(path: str, text: str) -> Iterator[tuple[str, Command]]:
 
     def again() -> Iterator[tuple[str, Command]]:
         for line, command in using.items():
-            if places := [changed[name] for name in _USE.findall(line) if name in changed]:
+            if places := [changed[name] for name in _used(line) if name in changed]:
                 yield from _filled(path, text, command, min(places), values)
         changed.clear()
 
@@ -213,7 +227,7 @@ def _commands(path: str, text: str) -> Iterator[tuple[str, Command]]:
             values |= value
             changed[name] = match.start()
             continue
-        for name in _USE.findall(match[3]):
+        for name in _used(match[3]):
             changed.pop(name, None)  # it is this command that they are for
         yield from again()
         using |= {match[3]: match} if _USE.search(match[3]) else {}
@@ -221,11 +235,18 @@ def _commands(path: str, text: str) -> Iterator[tuple[str, Command]]:
     yield from again()
 
 
+def _used(text: str) -> list[str]:
+    """The variables that a text uses."""
+    return [name for _, name in _USE.findall(text)]
+
+
 def _value(match: re.Match[str]) -> dict[str, list[str]]:
     """The variable that an assignment sets, or a loop to each of some."""
-    if match[3]:
-        return {match[3]: [word.strip("'\"") for word in match[4].split()] or [""]}
-    value = match[2].strip("'\"")
+    if match[4]:
+        return {match[4]: [word.strip("'\"") for word in match[5].split()] or [""]}
+    value = (match[2] or match[3] or "").strip("'\"")
+    if value[:1] == "(":  # an array
+        value = " ".join(value[1:-1].split())
     return {match[1]: [_OR_ELSE.sub(lambda m: m[2] if m[1] == match[1] else m[0], value)]}
 
 
@@ -234,8 +255,8 @@ def _filled(
 ) -> Iterator[tuple[str, Command]]:
     """The command of a match, with the values of its variables: in a loop, with each."""
     template = _CONTINUED.sub(" ", match[3])
-    used = _USE.findall(template)
-    used += [name for use in used for value in values.get(use, ()) for name in _USE.findall(value)]
+    used = _used(template)
+    used += [name for use in used for value in values.get(use, ()) for name in _used(value)]
     names = [name for name in dict.fromkeys(used) if len(values.get(name, ())) > 1]
     for chosen in islice(product(*(values[name] for name in names)), _ENTRIES):
         values_here = {name: each[0] for name, each in values.items()} | dict(
@@ -259,4 +280,5 @@ def _filled(
 def _with_values(line: str, values: Mapping[str, str]) -> str:
     """With what variables are: `${DEPTH:-3}` is 3 where the text sets none."""
     line = _OR_ELSE.sub(lambda match: values.get(match[1], match[2]), line)
-    return _USE.sub(lambda match: values.get(match[1], match[0]), line)
+    line = _ALL_OF_ARRAY.sub(r"\1", line)
+    return _USE.sub(lambda match: values.get(match[2], match[0]), line)

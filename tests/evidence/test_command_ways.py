@@ -6,7 +6,7 @@ import pytest
 from sample_files import write_files
 from test_calls import USE, ways
 
-from nparam_lint.evidence.commands import Commands
+from nparam_lint.evidence.commands import Commands, is_to_fill_in
 
 README = """
     MODEL="--d 2 --h 3"
@@ -32,6 +32,30 @@ FLAGS = "F='--d 1'\npython a.py $F\nF='--d 2'\npython b.py $F\n"
 TWICE = "python train.py --d 1\npython train.py --d 2\n"
 HANDS_ON = 'N=$1\nshift\npython3 -m torch.distributed.launch --nproc_per_node=$N train.py "$@"\n'
 CALLS_IT = "CUDA_VISIBLE_DEVICES=0 ./runs.sh 8 /data \\\n  --d 4\nsh tools/runs.sh 8 --h 2\n"
+ARRAYS = """
+PY=${PY:-python3}
+ARGS=(
+  --d 3 --h 4
+)
+fit() {
+  $PY train.py "${ARGS[@]}" "$@"
+}
+fit --k 5
+"""
+CASES = """
+case $1 in
+  a) D=1; H=2 ;;
+  b) D=3; H=4 ;;
+  *) exit 1 ;;
+esac
+python train.py --d $D --h $H
+"""
+MAKEFILE = """
+PYTHON ?= python
+ARGS := --d 3  # wide
+fit:
+\t$(PYTHON) train.py $(ARGS) --h 4
+"""
 
 
 @pytest.mark.parametrize(
@@ -82,6 +106,12 @@ CALLS_IT = "CUDA_VISIBLE_DEVICES=0 ./runs.sh 8 /data \\\n  --d 4\nsh tools/runs.
             [f"run.sh:6 --d {d} --h {h} --name run_5" for d in (1, 2) for h in (3, 4)],
         ),
         ({"run.sh": NOTHING}, "train.py", ["run.sh:2 --h 1 --d"]),
+        # Arrays, functions, branches and Makefiles; jobs of a cluster; a script that is called.
+        ({"run.sh": ARRAYS}, "train.py", ["run.sh:9 --d 3 --h 4 --k 5"]),
+        ({"run.sh": CASES}, "train.py", ["run.sh:7 --d 1 --h 2", "run.sh:7 --d 3 --h 4"]),
+        ({"Makefile": MAKEFILE}, "train.py", ["Makefile:5 --d 3 --h 4"]),
+        ({"a.sbatch": "srun python -u train.py --d 4\n"}, "train.py", ["a.sbatch:1 --d 4"]),
+        ({"R.md": "./train.py --d 4\nsee ./train.py\n"}, "train.py", ["R.md:1 --d 4", "R.md:2 "]),
         # What a variable is where nothing sets it, and where something does.
         (
             {"run.sh": 'd=${d:-1}\nh=4\npython a.py --d $d --h ${h:-2} --k "${k-3}" $more\n'},
@@ -383,6 +413,29 @@ def test_a_function_that_hands_options_on(tmp_path):
     }
     found = [w.way.note for w in ways(tmp_path, files) if w.way.position.path == "fit.py"]
     assert found == ["", "as in README.md:2"]
+
+
+def test_the_command_of_a_package_is_that_of_what_its_main_calls(tmp_path):
+    script = f"{IMPORTS}{OPTIONS}def main():\n    a = p.parse_args()\n    Net(a.d)\n"
+    write_files(tmp_path, {"README.md": "python -m tool --d 2\n"})
+    files = {"tool/cli.py": script, "tool/__main__.py": "from .cli import main\nmain()\n"}
+    assert "as in README.md:1" in [way.way.note for way in ways(tmp_path, files)]
+
+
+@pytest.mark.parametrize(
+    ("word", "is_known"),
+    [
+        ("dims=[1,2]", True),
+        ("act=['relu', tanh]", True),
+        ("[3, 4]", True),
+        ("data=[PATH]", False),
+        ("[--small]", False),
+        ("--size=<n>", False),
+        ("data/{a,b}", False),
+    ],
+)
+def test_a_list_is_no_value_to_fill_in(word, is_known):
+    assert is_to_fill_in(word) is not is_known
 
 
 def test_flags_of_absl_take_the_words_of_a_command(tmp_path):

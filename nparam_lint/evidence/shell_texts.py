@@ -1,0 +1,50 @@
+"""Shell scripts and Makefiles, as texts in which one command after another can be read."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SCRIPT = re.compile(r"(\.(sh|bash|sbatch|slurm|mk)|(^|/)(GNU)?[Mm]akefile)$")
+_BRANCHES = 8
+_INTERPRETER = re.compile(
+    r"^[ \t]*(?:export[ \t]+)?(\w+)[ \t]*[:?]?=[ \t]*[\"']?(?:\$\{\w+:?-)?"
+    r"(?:[\w./-]*/)?(python3?)\}?[\"']?[ \t]*$",
+    re.MULTILINE,
+)
+_CASE = re.compile(r"^[ \t]*case[ \t][^\n]*[ \t]in\b(.*?)^[ \t]*esac\b", re.MULTILINE | re.DOTALL)
+_BRANCH = re.compile(r"\)(.*?);;", re.DOTALL)
+_FUNCTION = re.compile(
+    r"^(?:function[ \t]+)?(\w+)[ \t]*\([ \t]*\)[ \t]*\{(.*?)^\}", re.MULTILINE | re.DOTALL
+)
+_ARGUMENTS = re.compile(r"[\"']?\$[@*][\"']?")
+
+
+def is_script(path: str) -> bool:
+    return bool(_SCRIPT.search(path))
+
+
+def plain_texts(text: str) -> Iterator[str]:
+    """The text with the interpreter by its name, and a function that hands its arguments on where
+    it is called; with each branch of its first `case` alone. Lines stay where they are."""
+    for name, interpreter in _INTERPRETER.findall(text):
+        text = re.sub(rf"\$(?:{name}\b|\{{{name}\}}|\({name}\))", interpreter, text)
+    for match in [*_FUNCTION.finditer(text)]:
+        name, body = match[1], " ".join(match[2].replace("\\\n", " ").split("\n"))
+        if _ARGUMENTS.search(body):
+            text = text.replace(match[0], "\n" * match[0].count("\n"))
+            call = re.compile(rf"^[ \t]*{name}\b((?:[^\n\\]|\\\n)*)", re.MULTILINE)
+            text = call.sub(lambda call, body=body: _ARGUMENTS.sub(lambda _: call[1], body), text)
+    case = _CASE.search(text)
+    if case is None:
+        yield text
+        return
+    every = _BRANCH.finditer(text, case.start(1), case.end())
+    branches = [match for match in every if not re.search(r"\b(exit|usage)\b", match[1])]
+    for branch in branches[:_BRANCHES]:
+        inside = "\n" * text.count("\n", case.start(), branch.start(1)) + branch[1]
+        rest = "\n" * text.count("\n", branch.end(1), case.end())
+        yield text[: case.start()] + inside + rest + text[case.end() :]
