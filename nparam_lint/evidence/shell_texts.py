@@ -37,7 +37,8 @@ def plain_texts(text: str) -> Iterator[str]:
         if _ARGUMENTS.search(body):
             text = text.replace(match[0], "\n" * match[0].count("\n"))
             call = re.compile(rf"^[ \t]*{name}\b((?:[^\n\\]|\\\n)*)", re.MULTILINE)
-            text = call.sub(lambda call, body=body: _ARGUMENTS.sub(lambda _: call[1], body), text)
+            for match in [*call.finditer(text)]:
+                text = text.replace(match[0], match[1].join(_ARGUMENTS.split(body)), 1)
     case = _CASE.search(text)
     if case is None:
         yield text
