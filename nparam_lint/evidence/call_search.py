@@ -232,8 +232,9 @@ class CallSearch:
 
     @cached_method
     def decides(self, target: Target, option: str) -> bool:
-        """Whether a model has an argument of this name, or a condition on the way reads it."""
-        conditions = "\n".join(re.findall(r"\bif\b[^\n]*", self.text_of(target)))
+        """Whether a model has an argument of this name, or a condition on the way reads it, or a
+        table is asked with it."""
+        conditions = "\n".join(re.findall(r"\bif\b[^\n]*|\[[^\]\n]*\]", self.text_of(target)))
         return self.has_argument(target, option) or is_read(option, conditions)
 
     def has_argument(self, target: Target, name: str) -> bool:

@@ -32,7 +32,23 @@ BINDS_IN_TEXT = "gin.parse_config"
 BOUND = "$gin"
 # Of a command for Hydra: p, n or d, for its path, name or directory of configs, and the value.
 HYDRA_OPTION = re.compile(r"(?<!\S)-(?:-config-|c)([pnd])(?:ath|ame|ir)?[= ](\S+)")
-_RUNS = r"\b(?:Fire|typer\.run|CLI|auto_cli|tyro\.cli|defopt\.run)"
+_RUNS = r"\b(?:Fire|typer\.run|defopt\.run)"
+_RUNS_TYPED = re.compile(r"(^|\.)(CLI|auto_cli)$|^tyro\.cli$")
+# The name has `arg` in it, as that of any function that parses options.
+_TAKEN = """
+def arguments_of_{0}():
+    import functools, inspect, types
+    taken = types.SimpleNamespace()
+    @functools.wraps({0})
+    def take(*args, **options):
+        bound = inspect.signature({0}).bind(*args, **options)
+        bound.apply_defaults()
+        vars(taken).update(bound.arguments)
+    {1}
+    return taken
+options = arguments_of_{0}()
+{2}
+"""
 _COMPOSE = "__import__('hydra').compose"
 
 
@@ -60,6 +76,19 @@ def parameter_values(function: Function, path: str) -> list[ast.stmt]:
         if library in ("draccus", "pyrallis") and word == "wrap" and first.annotation:
             config = ast.unparse(first.annotation)
             return ast.parse(f"{first.arg} = {library}.parse({config}, args=[])").body
+    return []
+
+
+def values_by_type(function: Function, tree: ast.Module, names: Sequence[str]) -> list[ast.stmt]:
+    """The statements that give parameters of a function the values that a library reads for them by
+    their types, as it calls the function in a file: `tyro.cli(main)`, `CLI(main)`. Empty where none
+    does."""
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+        is_run = _RUNS_TYPED.search(dotted_name(call.func)) and call.args
+        if is_run and dotted_name(call.args[0]) == function.name:
+            given = ast.Call(call.func, [ast.Name("take", ast.Load())], call.keywords)
+            values = "\n".join(f"{name} = options.{name}" for name in names)
+            return ast.parse(_TAKEN.format(function.name, ast.unparse(given), values)).body
     return []
 
 

@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.places import Place
 
 SCRIPT, FACTORY, TEST, INSIDE = 10, 16, 30, 40  # ranks
+_CONFIG_READERS = ("from_pretrained", "from_json_file")
 _ENTRIES = 3  # of a table that a loop runs over
 
 
@@ -192,7 +193,7 @@ class FileCalls:
         if "." in name and tail(name) in TEXT_METHODS and not self.is_bound(name):
             return True  # `args.dataset.lower()`
         if does_work(name):
-            return False
+            return self.opens_config(name)
         if not self.is_bound(name):  # a method of a value, or a function of Python
             return "." in name or name in self.assigned or is_harmless_outside(name)
         symbol = self.resolve(name)
@@ -200,6 +201,13 @@ class FileCalls:
         if symbol and is_dotted and not self.is_from_project(name):
             return is_harmless_outside(symbol.name)
         return symbol is None or not (does_work(symbol.name) or is_of_data(symbol.where))
+
+    def opens_config(self, name: str) -> bool:
+        """Whether this is a method of a config class of the project that reads a file."""
+        owner, _, method = name.rpartition(".")
+        is_reader = owner.endswith("Config") and method in _CONFIG_READERS and self.is_bound(owner)
+        symbol = self.resolve(owner) if is_reader else None
+        return symbol is not None and symbol.kind == "class"
 
     def is_bound(self, dotted: str) -> bool:
         """Whether an import or a definition gives a name its meaning."""
@@ -484,6 +492,12 @@ class FileCalls:
             if head in stores(node):
                 part = copy.copy(node)
                 part.names = [alias for alias in node.names if head in stores(alias)]
+                if isinstance(part, ast.ImportFrom) and part.level and cut.home is not self:
+                    tree = self.search.discovery.tree
+                    place = tree.relative(self.path, part.level, part.module or "")
+                    if place:
+                        part.module = self.search.query.module_for(f"{place}.py", cut.home.path)
+                        part.level = 0
                 return [part]
         return []
 

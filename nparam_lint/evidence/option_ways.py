@@ -19,6 +19,7 @@ from nparam_lint.evidence.options import (
     default_text,
     given_by_options,
     holds_others,
+    is_group,
     lacks_value,
     parsed_names,
     tested,
@@ -168,6 +169,11 @@ class OptionWays:
         variables = self.search.query.changes.variables_read
         needed = {name for name, call in self.options_elsewhere.items() if lacks_value(call)}
         needed |= holds_others(self.options)
+        # No `add_argument` says which options there are.
+        is_open = any(map(is_group, self.options.values())) or any(
+            isinstance(node, ast.FunctionDef) and node.name.startswith("arguments_of_")
+            for node in self.statements
+        )
         for command in self.search.commands_of(self.home.path):
             by_option = command.by_option(self.options_elsewhere | self.options)
             if "add_subparsers" in self.home.text.text:
@@ -178,7 +184,11 @@ class OptionWays:
             )
             if names_other or contradicts(by_option, self.statements):
                 continue
-            read = {name for name in by_option if self.is_read(name) or name in needed}
+            read = {
+                name
+                for name in by_option
+                if self.is_read(name) or name in needed or (is_open and not RUN_SETTING.match(name))
+            }
             environ = [
                 (name, value)
                 for name, value in command.environ
@@ -220,14 +230,16 @@ class OptionWays:
         """The words for the other keys of a table that an option is one of: `SIZES[args.size]`,
         `sizes_of(args.size)`."""
         size_names, default = self.search.query.size_names, default_text(option)
-        for node in (n for part in (*self.statements, self.call) for n in ast.walk(part)):
+        parts = [(self.home, part) for part in (*self.statements, self.call)]
+        parts += [(self.search.file_calls(text.path), function) for text, function in self.called]
+        for calls, node in ((calls, node) for calls, part in parts for node in ast.walk(part)):
             entries: Sequence[Entry] = ()
             match node:
                 case ast.Subscript(ast.Name(table), ast.Attribute(attr=attribute)):
-                    _, entries = size_names.global_table(self.home.path, table) or ("", ())
+                    _, entries = size_names.global_table(calls.path, table) or ("", ())
                 case ast.Call(args=[ast.Attribute(attr=attribute)]):
                     dotted = dotted_name(node.func)
-                    symbol = self.home.resolve(dotted) if self.home.is_bound(dotted) else None
+                    symbol = calls.resolve(dotted) if calls.is_bound(dotted) else None
                     parameter = symbol and size_names.of(symbol.where, symbol.name)
                     entries = parameter.entries if parameter else ()
                 case _:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.discover.syntax import Function
 
-_OPTION = re.compile(r"\.add_argument$|^click\.(option|argument)$")
+_OPTION = re.compile(r"\.add_arguments?$|^click\.(option|argument)$")
 _DECORATOR = re.compile(r"(^|\.)(option|argument)$")  # whatever click is called
 _PARSES = ("parse_args", "parse_known_args")
 _ASKS_FOR_FILES = ("exists", "isfile", "isdir", "is_file", "is_dir")
@@ -106,9 +106,16 @@ def defaulting_to(value: str, name: str, options: Mapping[str, ast.Call]) -> ast
     return call
 
 
+def is_group(call: ast.Call) -> bool:
+    """Whether this is not one option, but those of a dataclass: `parser.add_arguments(Config, …)`."""
+    return tail(dotted_name(call.func)) == "add_arguments"
+
+
 def lacks_value(call: ast.Call) -> bool:
     """Whether an option, or a positional argument, has to be given: one that names a config file
     also where its default is an empty text."""
+    if is_group(call):
+        return False
     if keyword(call, "default") is not None:
         is_config = any(map(CONFIG_OPTION.match, words_of(call)))
         return is_config and default_text(call) == ""

@@ -21,7 +21,7 @@ from nparam_lint.evidence.arguments import (
     entry_of,
     from_decorator,
 )
-from nparam_lint.evidence.config_libraries import parameter_values, takes_options
+from nparam_lint.evidence.config_libraries import parameter_values, takes_options, values_by_type
 from nparam_lint.evidence.inheritance import attributes_read, bound_method, inherited_statements
 from nparam_lint.evidence.options import of_function
 from nparam_lint.evidence.places import Frame, Place
@@ -213,9 +213,10 @@ class Slice(StatementSlice):
         if function is self.outside:
             self.given_outside |= set(parameters)
             return []
-        statements = parameter_values(function, self.text.path)
-        if statements and len(parameters) == 1:
-            need |= loads(*statements) - BUILTINS
+        statements = parameter_values(function, self.text.path) if len(parameters) == 1 else []
+        statements = statements or values_by_type(function, self.text.tree, parameters)
+        if statements:
+            need |= loads(*statements) - BUILTINS.union(*map(stores, statements))
             return statements
         owner = above[-1].owner if above else None
         name = function.name

@@ -84,7 +84,7 @@ MAY_READ_CONFIG = re.compile(
 WORK = re.compile(
     rf"(^|\.)_*(?!{_LOADS_CONFIG})"
     r"(load|open|download|fetch|read|write|save|dump|fit|train|test|eval|run|main|"
-    r"sleep|show|system|popen|spawn|glob|walk|init_process_group|initialize|compose)s?($|_)"
+    r"sleep|show|system|popen|spawn|glob|walk|init_process_group|initialize(?!_(?:model|net))|compose)s?($|_)"
     r"|(^|\.)(exec|eval|input|exit|quit|step|backward|makedirs|mkdir|remove|rmtree|listdir|unlink|"
     r"chdir|from_pretrained|fromfile|imread|urlopen|get_data|set_start_method)$"
     r"|\.((named_)?(children|modules|parameters|buffers)|state_dict)$"  # what a model has
