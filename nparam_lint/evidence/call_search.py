@@ -58,8 +58,10 @@ _LARGE = 400_000  # bytes of a file or a text, in which calls are not looked for
 # What stands behind a name that is called, or gets another name; and before one that is neither.
 _IS_CALLED = re.compile(rb"(?:\.(?!from_pretrained)\w+)?\s*\(|\s+as\s+\w+\s*[,)\n#;]")
 _IS_OTHER = re.compile(rb"(\w|class |def )\Z")
-# Also what gets another name, which may be called.
-_CALLED = re.compile(rb"(\w+)\s*\(|=[ \t]*([A-Za-z_]\w*)[ \t\r]*$", re.MULTILINE)
+# Also what gets another name, which may be called, and what is handed on to be called.
+_CALLED = re.compile(
+    rb"(\w+)\s*\(|=[ \t]*([A-Za-z_]\w*)[ \t\r]*$|\b(?:func|fn|target)=(\w+)", re.MULTILINE
+)
 # One by one: an expression is searched for at the speed of memory if its start is a plain text.
 _EACH_LOOK_UP = [
     re.compile(pattern.encode(), re.MULTILINE)

@@ -12,7 +12,7 @@ from operator import itemgetter
 from posixpath import normpath
 from typing import TYPE_CHECKING, NamedTuple
 
-from nparam_lint.evidence.options import is_no_number, values_taken, words_of
+from nparam_lint.evidence.options import is_no_number, takes_rest, values_taken, words_of
 from nparam_lint.evidence.shell_texts import is_script, plain_texts
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, is_doc, join, parent
 
@@ -91,7 +91,9 @@ class Command(NamedTuple):
             else:
                 loose.append(word)
         arguments = [name for flag, name in flags.items() if not flag.startswith("-")]
-        if len(loose) == len(arguments):
+        if loose and len(arguments) == 1 and takes_rest(options[arguments[0]]):
+            words_of_option[arguments[0]] = tuple(loose)
+        elif len(loose) == len(arguments):
             places = zip(arguments, loose, strict=True)
             words_of_option = {name: (word,) for name, word in places} | words_of_option
         return {

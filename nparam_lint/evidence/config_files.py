@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Kind = Literal[
     "hydra",
     "lightning",
+    "lightning arguments",
     "target",
     "architectures",
     "diffusers",
@@ -60,6 +61,7 @@ _OF_DIFFUSERS = re.compile(
 )
 _NETWORK = re.compile(r"(?:model|net|network)(?:_?\w)?$")
 _OF_CLASS = re.compile(r"([A-Z]\w*)\.\w+$")  # as argbind has them
+_BASE = re.compile(r"_*base(_config)?_*$", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
 _CLASS = re.compile(rb"^class[ \t]+(\w+)", re.MULTILINE)
 _INCLUDES = re.compile(r"^__include__:(.*?)(?=^\w|\Z)", re.MULTILINE | re.DOTALL)
@@ -165,7 +167,7 @@ class ConfigFiles:
                 is_of_model = len(keys) == 1 and _OF_DIFFUSERS.search(value)
                 symbol = Symbol("outside", "", f"diffusers.{value}") if is_of_model else None
             if kind in ("type", "named", "included"):
-                symbol = self._registered(value)
+                symbol = self.registered(value)
             if kind == "type":
                 # The first network of a file is its model; what follows judges that.
                 kind = kind if not any(node.kind == "type" for node in nodes.values()) else None
@@ -205,12 +207,18 @@ class ConfigFiles:
                 yield keys[depth:], value
 
     def class_in(self, file: ConfigFile) -> tuple[Symbol | None, int]:
-        """The class of the project that the file names somewhere, and the line."""
+        """The class of the project that the file names somewhere, or one that it is based on, and
+        the line."""
         for entry in file.entries:
-            if _NAME.match(entry.value) and "." not in entry.value:
+            if _NAME.match(entry.value):
                 symbol = self.meaning(entry.value)
                 if symbol and symbol.kind != "outside" and self.makes_model(symbol):
                     return symbol, entry.line
+        for entry in file.entries:
+            if _BASE.match(str(entry.keys[0])) and entry.value.endswith(CONFIG_SUFFIXES):
+                base = self.file(normpath(join(parent(file.path), entry.value)))
+                if base and base.path != file.path:
+                    return self.class_in(base)[0], 1
         return None, 1
 
     def makes_model(self, symbol: Symbol) -> bool:
@@ -239,13 +247,20 @@ class ConfigFiles:
         symbol = Symbol("class", paths[0], name) if len(paths) == 1 else None
         return symbol if self.discovery.models.is_model(symbol) else None
 
-    def _registered(self, name: str) -> Symbol | None:
+    def registered(self, name: str) -> Symbol | None:
         """The class of a name that the project registers; if it registers none, the one it has."""
-        entry = re.compile(
-            rb"^@[\w.]+\.register\w*\(.*\)\s*\nclass[ \t]+%s\b" % name.encode(), re.MULTILINE
-        )
-        source = self.discovery.tree.source
+        word = re.escape(name).encode()
+        start = rb"^@[\w.]+\.register\w*\("
+        entry = re.compile(start + rb".*\)\s*\nclass[ \t]+%s\b" % word, re.MULTILINE)
+        source, files = self.discovery.tree.source, self.discovery.tree.files
         paths = [path for path in self._classes.get(name, ()) if entry.search(source(path))]
+        if not paths:  # by another name than its own
+            start += rb"(?:name\s*=\s*)?[\"']%s[\"'].*\)\s*\nclass[ \t]+(\w+)" % word
+            other = re.compile(start, re.MULTILINE)
+            named = [(at, m) for at in sorted(files) for m in other.finditer(source(at))]
+            if len(named) == 1:
+                ((path, match),) = named
+                return Symbol("class", path, match[1].decode())
         return Symbol("class", paths[0], name) if len(paths) == 1 else self.class_named(name)
 
     @cached_property

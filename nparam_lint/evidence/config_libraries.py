@@ -112,6 +112,11 @@ def _composed(parameter: str, call: ast.Call, path: str) -> list[ast.stmt]:
     ).body
 
 
+def overrides(words: Sequence[str]) -> list[str]:
+    """Those of a command for Hydra: `model.depth=3`."""
+    return [word for word in words if "=" in word and not word.startswith(("-", "hydra"))]
+
+
 def composes(statements: Iterable[ast.stmt]) -> Iterator[ast.Call]:
     """The calls in statements that compose a config of Hydra."""
     nodes = (node for statement in statements for node in ast.walk(statement))
@@ -122,8 +127,7 @@ def composed_as_said(statements: Sequence[ast.stmt], words: Sequence[str]) -> li
     """The same, with the config and the overrides that the words of a command give."""
     changed = copy.deepcopy([*statements])
     name = dict(HYDRA_OPTION.findall(" ".join(words))).get("n")
-    overrides = [word for word in words if "=" in word and not word.startswith(("-", "hydra"))]
     for call in composes(changed):
         call.args = [ast.Constant(name.removesuffix(".yaml"))] if name else call.args
-        call.keywords[0].value.elts[:0] = map(ast.Constant, overrides)  # type: ignore[attr-defined]
+        call.keywords[0].value.elts[:0] = map(ast.Constant, overrides(words))  # type: ignore[attr-defined]
     return changed

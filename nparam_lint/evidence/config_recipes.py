@@ -66,6 +66,14 @@ _TEMPLATES: dict[str, _Template] = {
         "build(parser.parse_object({{'model': config}})).model",
     ),
 }
+# The same of a class that the script names.
+_TEMPLATES["lightning arguments"] = _TEMPLATES["lightning"]._replace(
+    setup=_TEMPLATES["lightning"].setup.replace(
+        "\nbuild =",
+        "\nname = f'{{{name}.__module__}}.{{{name}.__qualname__}}'\n"
+        "config = {{'class_path': name, 'init_args': config}}\nbuild =",
+    )
+)
 # What a project defines to build its configs by, and how it is used.
 _BUILDERS: dict[str, tuple[str, _Template]] = {
     # As PoinTr and its kin do it: `model: {NAME: PointNet, width: 64}}`.
@@ -120,7 +128,7 @@ class ConfigRecipes:
         recipes = [(recipe, "")] if recipe else []
         if file and node.kind == "hydra":
             recipes = [self._by_hydra(node, file)]
-        elif recipe and node.kind == "lightning":
+        elif recipe and node.kind.startswith("lightning"):
             every = self._commands.options_for(node)
             recipes = [(_with_options(recipe, options), note) for options, note in every]
         return [(self._importable(recipe, node), note) for recipe, note in recipes]

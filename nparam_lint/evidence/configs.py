@@ -48,7 +48,7 @@ class ConfigModels:
         marked = {file.path: self.files.nodes(file) for file in self.files}
         wholes = {at: nodes[0] for at, nodes in marked.items() if nodes and not nodes[0].keys}
         for node, recipe, note in self._recipes.of_wholes(wholes):
-            yield _model(node, recipe, note)
+            yield _model(node, recipe, note, _CHANGED if note.startswith("as in ") else 0)
         networks = set[tuple[object, ...]]()
         # What a model is trained with stands for what it is tested with, which is the same; what a
         # text names comes before what is beside it.
@@ -67,25 +67,25 @@ class ConfigModels:
                     yield _model(node, recipe, note, _CHANGED if number else 0)
             file = None if nodes else self.files.file(path)
             built = [*self._scripts.built(file)] if file else []
-            if file and built and (values_read := self._scripts.values_read(file)):
-                if values_read in networks:
-                    continue
-                networks.add(values_read)
-            for script_node, recipe, note, is_changed in built:
+            values_read = self._scripts.values_read(file) if file and built else ()
+            is_known = bool(values_read) and values_read in networks
+            networks.add(values_read)
+            for script_node, recipe, note, is_changed in built if not is_known else ():
                 rank = _CHANGED if is_changed else 0 if path in named else _BESIDE
                 yield _model(script_node, recipe, note, rank)
-            # A script knows better what else is to be done.
-            for node in self._sections.nodes(file) if file and not built else ():
-                if not self._is_known(node, networks):
-                    for recipe, note in self._recipes.recipes(node):
-                        yield _model(node, recipe, note, _BESIDE)
+            # A script knows better what else is to be done, if it can be followed: a class that is
+            # looked up by its module may not be.
+            for node in self._sections.nodes(file) if file else ():
+                if not (built and not node.marker) and not self._is_known(node, networks):
+                    for number, (recipe, note) in enumerate(self._recipes.recipes(node)):
+                        yield _model(node, recipe, note, _CHANGED if number else _BESIDE)
         for node, recipe in self._registry:
             yield _model(node, recipe)
 
     def _is_known(self, node: ModelNode, networks: set[tuple[object, ...]]) -> bool:
         """Whether another file has the same arguments for a class that a node names, or the node
         has none; those of this one are added."""
-        if node.kind not in ("type", "component", "named", "section"):
+        if node.kind not in ("type", "component", "named", "section", "lightning arguments"):
             return False
         values = [*self.files.values_below(node)]
         network = (node.symbol, *values)

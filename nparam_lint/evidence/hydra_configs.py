@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec.structs import replace
 
 from nparam_lint.discover.syntax import tail
-from nparam_lint.evidence.config_libraries import HYDRA_OPTION
+from nparam_lint.evidence.commands import is_to_fill_in
+from nparam_lint.evidence.config_libraries import HYDRA_OPTION, overrides
 from nparam_lint.ground.paths import ancestors, join, parent
 from nparam_lint.ground.script_words import RUN_SETTING
 
@@ -103,6 +104,8 @@ class HydraConfigs:
         for main, first in self._firsts.items():
             options = _defaults(first)
             yield from self._choices(main, first, options, nodes, self._compose(main, ()))
+            for composed, chosen in self._commanded(main):
+                yield from self._choices(main, first, {**options, **chosen}, nodes, composed)
             for path in self.files.paths:
                 group = parent(_name(path, main.root))
                 is_below = path.startswith(f"{main.root}/") and group and path not in variants
@@ -117,6 +120,22 @@ class HydraConfigs:
                     composed = self._with_option(main, _name(path, main.root), ())
                     changed = {**options, **_defaults(file)}
                     yield from self._choices(main, file, changed, nodes, composed)
+
+    def _commanded(self, main: _Main) -> Iterator[tuple[Composed, dict[str, str]]]:
+        """A script's config as each command says it that changes more than the run, and the groups
+        of which that chooses an option, itself or by a file that it names."""
+        for command in self.mains[main]:
+            words = overrides(command.words)
+            keys = [word.lstrip("+~").partition("=")[0] for word in words]
+            if any(map(is_to_fill_in, words)) or all(RUN_SETTING.match(tail(key)) for key in keys):
+                continue
+            chosen: dict[str, str] = {}
+            for key, word in zip(keys, words, strict=True):
+                option = word.partition("=")[2]
+                if file := self.files.file(join(main.root, f"{key}/{option}.yaml")):
+                    chosen |= {key: option, **_defaults(file)}
+            composed = self._compose(main, (), *words)
+            yield composed._replace(note=f"as in {command.place}"), chosen
 
     @cached_property
     def _firsts(self) -> dict[_Main, ConfigFile]:
@@ -155,12 +174,12 @@ class HydraConfigs:
         plus = "" if group in chosen else "+"
         return self._compose(main, keys, f"{plus}{group}={option}")
 
-    def _compose(self, main: _Main, keys: Keys, *overrides: str) -> Composed:
-        words = dict(self._filled_in(main, overrides))
-        overrides = (*overrides, *words)
+    def _compose(self, main: _Main, keys: Keys, *changes: str) -> Composed:
+        words = dict(self._filled_in(main, changes))
+        changes = (*changes, *words)
         if self._has_own_logging:  # by a plugin that a model does not need
-            overrides = (*overrides, "hydra/job_logging=default", "hydra/hydra_logging=default")
-        arguments = f", overrides={[*overrides]!r}" if overrides else ""
+            changes = (*changes, "hydra/job_logging=default", "hydra/hydra_logging=default")
+        arguments = f", overrides={[*changes]!r}" if changes else ""
         lines = (
             "import os\n"
             "from hydra import compose, initialize_config_dir\n"
@@ -177,10 +196,10 @@ class HydraConfigs:
         notes = (f"{word} as in {place}" for word, place in words.items() if place)
         return Composed(lines, keys, "; ".join(notes))
 
-    def _filled_in(self, main: _Main, overrides: Sequence[str]) -> Iterator[tuple[str, str]]:
+    def _filled_in(self, main: _Main, changes: Sequence[str]) -> Iterator[tuple[str, str]]:
         """What a config leaves to commands: the word of one, with its place; for a group that none
         chooses an option of, the word that leaves it out."""
-        chosen = [word.partition("=")[0] for word in overrides]
+        chosen = [word.partition("=")[0] for word in changes]
         first = self._firsts.get(main)
         for keys, _, value in first.entries if first else ():
             group = _group(keys)

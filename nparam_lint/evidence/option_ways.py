@@ -22,6 +22,7 @@ from nparam_lint.evidence.options import (
     is_group,
     lacks_value,
     parsed_names,
+    takes_rest,
     tested,
     uses,
     value_in,
@@ -30,7 +31,7 @@ from nparam_lint.evidence.options import (
     words_for,
 )
 from nparam_lint.evidence.statements import NoWay, calls_in, loads, source_of
-from nparam_lint.ground.script_words import READS_WORDS, RUN_SETTING
+from nparam_lint.ground.script_words import CONFIG_OPTION, READS_WORDS, RUN_SETTING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -175,7 +176,8 @@ class OptionWays:
             for node in self.statements
         )
         for command in self.search.commands_of(self.home.path):
-            by_option = command.by_option(self.options_elsewhere | self.options)
+            known = self.options_elsewhere | self.options
+            by_option = command.by_option(known)
             if "add_subparsers" in self.home.text.text:
                 first = takewhile(lambda word: not word.startswith("-"), command.words)
                 by_option = {"": tuple(first), **by_option}
@@ -189,6 +191,9 @@ class OptionWays:
                 for name in by_option
                 if self.is_read(name) or name in needed or (is_open and not RUN_SETTING.match(name))
             }
+            if self.is_whole:  # `load_config(args)`
+                rest = (n for n in by_option if CONFIG_OPTION.match(n) or takes_rest(known.get(n)))
+                read.update(rest)
             environ = [
                 (name, value)
                 for name, value in command.environ
@@ -199,18 +204,16 @@ class OptionWays:
                 lines = [f"os.environ[{name!r}] = {value!r}" for name, value in environ]
                 start = ast.parse("\n".join(["import os", *lines])).body if lines else []
                 with suppress(NoWay):
-                    statements = self.as_command_says(by_option, read) if key else self.filled()
+                    statements = self.as_command_says(by_option) if key else self.filled()
                     yield [*start, *statements], f"as in {command.place}"
                     tried.add((key, *environ))
 
-    def as_command_says(
-        self, by_option: Mapping[str, Sequence[str]], read: set[str]
-    ) -> list[ast.stmt]:
+    def as_command_says(self, by_option: Mapping[str, Sequence[str]]) -> list[ast.stmt]:
         if not self.flags:
             return self.filled(by_option)
-        values = {name: value_in(by_option[name]) for name in read & self.names}
-        lines = [f"{_FLAGS}[{n!r}].parse({v!r})" for n, v in sorted(values.items())]
-        return [*ast.parse("\n".join(lines)).body, *self.filled()]
+        words = [word for name in by_option for word in by_option[name]]
+        parsed = ast.parse(f"{_FLAGS}(sys.argv, known_only=True)").body
+        return [*arguments_of_script(words), *parsed, *self.filled()]
 
     def offered(self) -> Iterator[FilledIn]:
         """With each value that an option offers beside its default."""
@@ -250,7 +253,10 @@ class OptionWays:
 
     def is_read(self, name: str) -> bool:
         """Whether the model may depend on an option."""
-        return name in self.names or (self.is_whole and self.search.reads(self.target, name))
+        of = name.partition(".")[0]  # `--config.width=3`
+        return {name, of} & self.names != set() or (
+            self.is_whole and self.search.reads(self.target, name)
+        )
 
     def value(self, option: str, chosen: Mapping[str, Sequence[str]]) -> str | None:
         """The one that an option has: by these words, or its default."""

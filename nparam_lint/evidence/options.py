@@ -107,7 +107,7 @@ def defaulting_to(value: str, name: str, options: Mapping[str, ast.Call]) -> ast
 
 
 def is_group(call: ast.Call) -> bool:
-    """Whether this is not one option, but those of a dataclass: `parser.add_arguments(Config, …)`."""
+    """Whether this is not one option, but those of a dataclass: `parser.add_arguments(Config)`."""
     return tail(dotted_name(call.func)) == "add_arguments"
 
 
@@ -180,6 +180,14 @@ def words_for(call: ast.Call, value: str) -> tuple[str, ...]:
 def value_in(words: Sequence[str]) -> str:
     """The value that the words of a command give an option: `--model x`, `--model=x`."""
     return words[-1].rpartition("=")[2]
+
+
+def takes_rest(option: ast.Call | None) -> bool:
+    """Whether this is a positional argument that takes all words that are left: `NET.WIDTH 8`."""
+    count = keyword(option, "nargs") if option else None
+    return count is not None and (
+        dotted_name(count).endswith("REMAINDER") or text_of(count) == "..."
+    )
 
 
 def is_no_number(option: ast.Call | None, words: Sequence[str]) -> bool:

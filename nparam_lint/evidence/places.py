@@ -251,11 +251,17 @@ class SourceText(Struct, dict=True):
 
 def _launched(call: ast.Call, name: str) -> ast.Call | None:
     """The call of a function that another one makes: `mp.spawn(work, args=(a, b))`, where the first
-    argument is the number of the process, or `Process(target=work, args=(a, b))`."""
-    functions = [*call.args[:1], *(k.value for k in call.keywords if k.arg in ("target", "fn"))]
-    arguments = next((k.value for k in call.keywords if k.arg == "args"), None)
-    is_given = any(isinstance(item, ast.Name) and item.id == name for item in functions)
-    if not is_given or not isinstance(arguments, (ast.Tuple, ast.List)):
+    argument is the number of the process, `Process(target=work, args=(a, b))`, or
+    `launch(cfg=cfg, func=work)`."""
+    keywords = {k.arg: k.value for k in call.keywords if k.arg}
+    functions = [*call.args[:1], *(keywords.pop(word, None) for word in ("target", "fn", "func"))]
+    if not any(isinstance(item, ast.Name) and item.id == name for item in functions):
+        return None
+    arguments = keywords.get("args")
+    if arguments is None and keywords and not call.args:  # launch(cfg=cfg, func=train)
+        given = [ast.keyword(word, value) for word, value in keywords.items()]
+        return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [], given), call)
+    if not isinstance(arguments, (ast.Tuple, ast.List)):
         return None
     numbers = [ast.Constant(0)] if tail(dotted_name(call.func)) in _WITH_NUMBER else []
     function = ast.Name(name, ast.Load())

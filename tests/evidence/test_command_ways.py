@@ -445,7 +445,8 @@ def test_flags_of_absl_take_the_words_of_a_command(tmp_path):
     start = "__import__('absl.flags').flags.FLAGS"
     assert [way.recipe.setup for way in ways(tmp_path, {"fit.py": script})] == [
         f"{start}.mark_as_parsed()",
-        f"{start}['d'].parse('7')\n{start}.mark_as_parsed()",
+        "import sys\nsys.argv[1:] = ['--d=7', '--other=3']\n"
+        f"{start}(sys.argv, known_only=True)\n{start}.mark_as_parsed()",
     ]
 
 
