@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.config_files import ConfigFiles, ModelNode
 
 # A group of settings that no model has.
-_OF_RUN = re.compile(
+OF_RUN = re.compile(
     r"(?i)(train\w*|val\w*|test\w*|eval\w*|solver|optim\w*|scheduler|lr\w*|aug\w*|loader|log\w*|tta)\."
 )
 _CHANGE = re.compile(r"([A-Za-z_]\w*(?:\.\w+)+)(?:$|(=).)")
@@ -39,7 +39,7 @@ class ConfigCommand(NamedTuple):
         changes: list[str] = []
         for word, value in zip(self.words, (*self.words[1:], ""), strict=False):
             match = _CHANGE.match(word)
-            if match and not (_OF_RUN.match(match[1]) or RUN_SETTING.match(tail(match[1]))):
+            if match and not (OF_RUN.match(match[1]) or RUN_SETTING.match(tail(match[1]))):
                 changes += [word] if match[2] else [word, value]
         return tuple(changes)
 
@@ -94,8 +94,8 @@ class ConfigCommands:
         place = (node.symbol.where, node.symbol.name)
         parameters = self.files.query.parameters.get(place, ())
         required = {item.name for item in parameters if item.required}
-        required -= {str(keys[1]) for keys, _ in self.files.values_below(node) if len(keys) > 1}
-
+        for keys, _ in self.files.values_below(node):
+            required -= {str(next((key for key in keys if key != "init_args"), ""))}
         own: list[tuple[dict[str, str], str]] = [] if required else [({}, "")]
         beside: list[tuple[dict[str, str], str]] = []
         for command in self.every:

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from nparam_lint.discover.syntax import tail
 from nparam_lint.evidence.commands import is_to_fill_in
+from nparam_lint.evidence.config_commands import OF_RUN
 from nparam_lint.evidence.config_libraries import HYDRA_OPTION, overrides
 from nparam_lint.ground.paths import ancestors, join, parent
 from nparam_lint.ground.script_words import RUN_SETTING
@@ -127,7 +128,8 @@ class HydraConfigs:
         for command in self.mains[main]:
             words = overrides(command.words)
             keys = [word.lstrip("+~").partition("=")[0] for word in words]
-            if any(map(is_to_fill_in, words)) or all(RUN_SETTING.match(tail(key)) for key in keys):
+            is_of_run = all(OF_RUN.match(key) or RUN_SETTING.match(tail(key)) for key in keys)
+            if is_of_run or any(map(is_to_fill_in, words)):
                 continue
             chosen: dict[str, str] = {}
             for key, word in zip(keys, words, strict=True):

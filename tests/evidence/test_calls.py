@@ -760,6 +760,20 @@ def test_an_option_is_also_the_other_keys_of_the_table_that_it_is_looked_up_in(t
     assert notes == ["", "with --net_name m", "with --net_name l"]
 
 
+def test_a_table_that_the_function_around_a_call_looks_up(tmp_path):
+    files = {
+        "net.py": NET,
+        "sizes.py": "SIZES = {'s': dict(d=1), 'm': dict(d=2)}\n",
+        "fit.py": "import argparse\nfrom sizes import SIZES\nfrom net import Net\n"
+        "parser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--size', default='s', choices=list(SIZES))\n"
+        "def build(args):\n    return Net(**SIZES[args.size])\n"
+        "if __name__ == '__main__':\n    args = parser.parse_args()\n    build(args)\n",
+    }
+    notes = [way.way.note for way in ways(tmp_path, files) if "fit.py" in str(way.target)]
+    assert notes == ["", "with --size m"]
+
+
 def test_what_only_data_gives_is_as_by_default_where_that_is_usual(tmp_path):
     net = """
     from torch import nn
@@ -777,6 +791,36 @@ def test_what_only_data_gives_is_as_by_default_where_that_is_usual(tmp_path):
         assert [way.recipe.call for way in found] == [expected][: bool(expected)]
         words = "num_classes, graph by default, not as n (fit.py:4) has it"
         assert [way.way.note for way in found] == [words][: bool(expected)]
+
+
+TYPED = """
+from dataclasses import dataclass
+import {0}
+
+@dataclass
+class Args:
+    width: int = 10
+
+def main(args: Args, bias: bool = False):
+    Net(args.width, bias)
+
+if __name__ == "__main__":
+    {1}(main)
+"""
+
+
+@pytest.mark.parametrize("name", ["tyro.cli", "jsonargparse.CLI"])
+def test_libraries_give_functions_what_their_types_say(tmp_path, name):
+    """They call a function that looks like it; the words of a command are theirs to read."""
+    readme = "python fit.py --args.width 20 --seed 3\npython fit.py --help\n"
+    script = TYPED.format(name.partition(".")[0], name)
+    found = ways(tmp_path, {"README.md": readme, "fit.py": f"{USE}{script}"})
+    assert [way.way.note for way in found] == ["", "as in README.md:1"]
+    for way in found:
+        assert f"    {name}(take)\n" in way.recipe.setup
+        assert way.recipe.setup.endswith("args = options.args\nbias = options.bias")
+    words = "sys.argv[1:] = ['--args.width', '20', '--seed', '3']"
+    assert words in found[1].recipe.setup
 
 
 CLICK = (

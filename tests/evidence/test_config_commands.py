@@ -64,6 +64,52 @@ def test_options_of_a_command_are_given_to_a_model_of_lightning_cli(tmp_path):
     ]
 
 
+def test_a_class_that_lightning_cli_gets_has_its_arguments_in_the_config(tmp_path):
+    """Unless another part gives one of them."""
+    main = "from lightning.pytorch.cli import LightningCLI\nfrom zoo.net import Net\n"
+    own = "class Tool(LightningCLI):\n    def add_arguments_to_parser(self, p): {}\nTool(Net)\n"
+    config = "seed: 1\nmodel:\n  d: 3\n  out: 4\n"
+    files = {
+        "README.md": "python main.py fit -c conf/a.yaml --model.depth=2\n",
+        "conf/a.yaml": config,
+        "conf/part.yaml": "model:\n  d: 3\n",
+    }
+    mains = {
+        main + own.format("pass"): True,
+        f"{main}LightningCLI(model_class=Net)\n": True,
+        main + own.format("p.link_arguments('data.depth', 'model.depth')"): False,
+        f"{main}LightningCLI(Data)\n": False,
+    }
+    for text, is_known in mains.items():
+        found = told(tmp_path, {"main.py": text, **files})
+        assert [(path, note) for path, _, note, _ in found] == [
+            ("conf/a.yaml", ""),
+            ("conf/a.yaml", "as in README.md:1"),
+        ][: 2 * is_known]
+        for _, recipe, _, _ in found:
+            assert "config = {'class_path': name, 'init_args': config}" in recipe.setup
+
+
+def test_a_config_of_hydra_is_composed_as_each_command_says(tmp_path):
+    """What only changes the run is none of them; a file that is named may choose another group."""
+    words = ["model=net model.d=3", "trainer.devices=2", "data={NAME} model.d=5", "exp=big net.d=4"]
+    files = {
+        "train.py": "import hydra\n@hydra.main('conf', config_name='main')\ndef run(cfg): pass\n",
+        "README.md": "".join(f"python train.py {word}\n" for word in words),
+        "conf/main.yaml": "defaults:\n  - model: free\n  - exp: null\n",
+        "conf/model/net.yaml": "_target_: zoo.net.Net\nd: 1\nout: 2\n",
+        "conf/model/free.yaml": "_target_: zoo.net.Free\n",
+        "conf/exp/big.yaml": "# @package _global_\ndefaults:\n  - override /model: net\n",
+    }
+    files["train.py"] = files["train.py"].replace("'conf'", "config_path='conf'")
+    commanded = [way for way in told(tmp_path, files) if way[2].startswith("as in README")]
+    found = [(recipe.setup.rpartition("compose(")[2], note) for _, recipe, note, _ in commanded]
+    assert found == [
+        ("'main', overrides=['model=net', 'model.d=3'])", "as in README.md:1"),
+        ("'main', overrides=['exp=big', 'net.d=4'])", "as in README.md:4"),
+    ]
+
+
 def test_what_a_config_of_hydra_leaves_open_is_as_a_command_says(tmp_path):
     main = "import hydra\n@hydra.main(config_name='main.yaml')\ndef run(cfg): pass\n"
     defaults = (

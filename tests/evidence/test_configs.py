@@ -260,6 +260,17 @@ def test_sections_of_files_that_name_one_class(tmp_path):
         assert {way.way.position.path for _, way in made} == {"2.yaml", "3.yaml"}
 
 
+def test_a_class_may_stand_in_the_file_that_another_is_based_on(tmp_path):
+    files = {
+        "base.yaml": "model: Plain\nwidth: 1\n",
+        "a/big.yaml": "_BASE_: ../base.yaml\nwidth: 4\n",
+        "a/none.yaml": "_BASE_: ../other.yaml\nwidth: 5\n",
+    }
+    reader = READER.replace("**arg.model_args", "arg.width")
+    made = config_models(tmp_path, {"nets.py": SECTIONS, "main.py": reader, **files})
+    assert [way.way.position.path for _, way in made] == ["a/big.yaml", "base.yaml"]
+
+
 def test_files_and_what_they_build(models):
     assert {path: (m.way.position.line, str(m.target)) for path, m in models.items()} == {
         "runs/a.yaml": (1, "zoo/net.py::build"),
