@@ -107,11 +107,19 @@ class Command(NamedTuple):
 
 
 class Commands:
-    """The commands in `texts`; `readme`: the content of the project's."""
+    """The commands in `texts`; `readme`: the content of the project's; `modules`: its Python
+    files, among which configs may be."""
 
-    def __init__(self, texts: Collection[str], read: Callable[[str], bytes], readme: bytes) -> None:
-        self._texts, self._readme = texts, readme
+    def __init__(
+        self,
+        texts: Collection[str],
+        read: Callable[[str], bytes],
+        readme: bytes,
+        modules: Collection[str] = (),
+    ) -> None:
+        self._texts, self._readme, self._modules = texts, readme, modules
         self._read = cache(read)
+        self._seen: set[str] = set()  # folders of Python configs
 
     def of(self, script: str) -> Sequence[Command]:
         """The commands that run a script: by its path, by its name alone, and of texts beside or
@@ -182,6 +190,20 @@ class Commands:
             if files:
                 return
         yield command
+        for at, word in enumerate(words):
+            for file in self._beside(word.removeprefix("./")):
+                filled = (*words[:at], file, *words[at + 1 :])
+                yield command._replace(words=filled, place=f"{command.place} with {file}")
+
+    def _beside(self, config: str) -> list[str]:
+        """The Python configs beside one that a command names; for the first command alone."""
+        folder = parent(config)
+        if config not in self._modules or not _OF_CONFIGS.search(config) or folder in self._seen:
+            return []
+        self._seen.add(folder)
+        files = (path for path in sorted(self._modules) if parent(path) == folder)
+        plain = [path for path in files if not path[len(folder) + 1 :].startswith("_")]
+        return [path for path in plain if path != config][:_CONFIGS]
 
     def _meant_by(self, path: str) -> list[str]:
         """The config files that one with a gap may be, `configs/{NAME}.yaml`, if all lie in one

@@ -214,6 +214,19 @@ fit:
             "fit/__main__.py",
             ["README.md:1 --d 3", "README.md:2 --d 4"],
         ),
+        # A config in Python stands for those beside it, once.
+        (
+            {
+                "README.md": "python a.py conf/x.py --d 1\npython a.py conf/x.py --d 2\n",
+                **dict.fromkeys(("conf/x.py", "conf/y.py", "conf/_z.py", "conf/in/w.py"), ""),
+            },
+            "a.py",
+            [
+                "README.md:1 conf/x.py --d 1",
+                "README.md:1 with conf/y.py conf/y.py --d 1",
+                "README.md:2 conf/x.py --d 2",
+            ],
+        ),
         # Texts below the directory that commands are run in.
         (
             {
@@ -233,7 +246,8 @@ fit:
 )
 def test_the_commands_of_a_script(texts, script, expected):
     readme = texts.get("README.md", "").encode()
-    commands = Commands(list(texts), lambda path: texts[path].encode(), readme).of(script)
+    modules = {path for path in texts if path.endswith(".py")}
+    commands = Commands(list(texts), lambda path: texts[path].encode(), readme, modules).of(script)
     assert [f"{command.place} {' '.join(command.words)}" for command in commands] == expected
 
 
