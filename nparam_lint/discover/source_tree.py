@@ -284,6 +284,7 @@ class SourceTree:
             # No file imports itself: `import whisper` in audio/whisper.py means the package.
             itself = prefix == path[: -len(".py")]
             is_there = root in holders and self.is_module(prefix) and not itself
+            is_there = is_there and not self._is_project_of(join(root, head))
             if is_there and not self._wraps_or_belongs(path, module, root):
                 return root, prefix
         if head in _PACKAGES or head in sys.stdlib_module_names:
@@ -296,9 +297,16 @@ class SourceTree:
             for root in holders
             if (not self.is_package(root) or root.rpartition("/")[2] in added)
             and self.is_module(join(root, relative))
+            and not self._is_project_of(join(root, head))
             and not self._wraps_or_belongs(path, module, root)
         ]
         return (roots[0], join(roots[0], relative)) if len(roots) == 1 else None
+
+    def _is_project_of(self, folder: str) -> bool:
+        """Whether a folder is no package, but the project of one of that name, to be installed."""
+        package = join(folder, folder.rpartition("/")[2])
+        has_setup = join(folder, "setup.py") in self.files
+        return has_setup and self.is_package(package) and not self.is_package(folder)
 
     def _wraps_or_belongs(self, path: str, module: str, root: str) -> bool:
         """Whether `import module` means an installed package, although `root` has a file of that

@@ -54,6 +54,16 @@ SAYS_FROM_WHERE = {
             "exp/model.py",
             [("model", ("exp", "")), ("exp.model", ("", "exp")), END],
         ),
+        # A folder that is the project of a package, to be installed.
+        (
+            {
+                "train.py": "from light import Tool",
+                "light/setup.py": "",
+                "light/light/__init__.py": "",
+            },
+            "train.py",
+            [("train", ("", "light"))],
+        ),
         # Names that are no identifiers.
         (
             {"4_pretrain/my-model.py": ""},
