@@ -3,6 +3,7 @@ compared by its parameters."""
 
 from __future__ import annotations
 
+import shlex
 from contextlib import suppress
 from functools import cache, partial
 from typing import TYPE_CHECKING
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 
     _Key = tuple[str, str]  # a target, and a metric
 
+_NEW = "the budget is new or was changed"
 # Where continuous integration says what a merge request is compared with, and what stands for it.
 _MERGES_INTO = {"GITHUB_BASE_REF": "origin/{}...", "CI_MERGE_REQUEST_DIFF_BASE_SHA": "{}"}
 
@@ -127,11 +129,17 @@ def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[Budge
         return ParameterChanges(then, now, key[1])
 
     edits = EditedLines(source, past)
+    copy = source.session.snapshot
+    unstaged = [path for path in (copy.unstaged if copy else ()) if path.endswith(".py")]
     causes = []
     for candidate, result in broken:
         key = str(candidate.target), _metric(result)
         budgets_then = models_then[key].budgets if key in models_then else ()
         cause = _cause(result, changes(key), budgets_then, past.base)
+        if cause.since.endswith(_NEW) and unstaged:  # the count may be that of the working tree
+            paths = shlex.join(f":/{path}" for path in unstaged)
+            since = f"{cause.since}; perhaps for what is not staged: git add {paths}"
+            cause = replace(cause, since=since)
         sources = [at for change in cause.changes if (at := Position.read(change.source))]
         causes.append(replace(cause, edited=edits.that_matter(candidate, sources)))
     return causes
@@ -173,5 +181,5 @@ def _cause(
         return BudgetCause(f"changed since {base.called}, when it had {count:,}{too}", differences)
     declaration = result.selector, result.declared
     is_same = any((str(then.selector), then.declared) == declaration for then in budgets_then)
-    why = "the budget was broken there too" if is_same else "the budget is new or was changed"
+    why = "the budget was broken there too" if is_same else _NEW
     return BudgetCause(f"the model is as it was at {base.called}: {why}")

@@ -118,7 +118,10 @@ def _measures(measured: Measured) -> Iterator[tuple[str, int]]:
     yield "its parameters and buffers", root.total + root.buffers
     if measured.fused is not None:
         yield f"it after its {measured.fusing}()", measured.fused
-    if norms := sum(row.own for row in rows if _NORM.search(row.type)):
+    norms = [row.own for row in rows if row.own and _NORM.search(row.type)]
+    weights = sum(1 for row in rows if row.own) - len(norms)
+    biases = sum(dtype.tensors for dtype in measured.dtypes) - 2 * len(norms) - weights
+    if norms and biases < len(norms):  # else the convolutions have biases of their own
         # Of its weight and bias the convolution keeps a bias.
-        yield "it with each norm fused into its convolution", root.total - norms // 2
+        yield "it with each norm fused into its convolution", root.total - sum(norms) // 2
     yield "its frozen parameters", root.frozen

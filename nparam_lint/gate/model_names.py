@@ -259,7 +259,8 @@ class ModelNames:
                     return Binding(models, "certain", f"{rest} {name} names it")
         for n, text in enumerate(() if count.is_name else count.names):
             if in_text := [*self._in_text(text)]:
-                name, nearest = in_text[0] if n == 1 else in_text[-1]
+                is_headed = re.match(rf"\W*{re.escape(in_text[0][0])}\s*:\s", text)
+                name, nearest = in_text[0] if n == 1 or is_headed else in_text[-1]
                 is_whole = n < 2 or name_key(text) == name_key(name)  # a heading
                 # "X uses Y, and a 7M parameter model": the count is that of what follows it.
                 is_of_next = n == 0 and _ARTICLE.search(text) and not _IS.search(text)
