@@ -333,7 +333,7 @@ def _projects(options: Namespace, paths: Sequence[Path], copy: Snapshot | None) 
     option = next((option for option, value in alone.items() if value), f"--format {name}")
     if any(alone.values()) or name not in ("text", "concise", "github"):
         value = alone.get(option)
-        given = f"{option} {shlex.quote(value)}" if isinstance(value, str) else option
+        given = option if value in (True, None) else f"{option} {shlex.quote(str(value))}"
         _refuse_unread(first, paths, option, given, "--declared " if options.declared else "")
         return [Project(first, paths)]
 

@@ -77,6 +77,13 @@ def test_paths_are_passed_on_and_the_worst_exit_code_is_its_own(recorded):
         assert (code, len(calls)) == (worst, 2)
 
 
+def test_a_report_that_several_projects_cannot_have_is_text(recorded):
+    code, calls = recorded("a b", GITLAB_CI="true", CHECK="2")
+    assert (code, calls) == (2, [f"{GITLAB}<a b>", "<--declared><a b>"])
+    code, calls = recorded(GITLAB_CI="true", CHECK="1")
+    assert (code, calls) == (1, [GITLAB])
+
+
 def test_without_nparam_lint_it_says_so(tmp_path):
     (tmp_path / "sh").symlink_to(shutil.which("sh"))
     done = gate(env={"PATH": str(tmp_path)})
