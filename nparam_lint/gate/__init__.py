@@ -32,7 +32,7 @@ from nparam_lint.gate import (
     stated_counts,
     ways,
 )
-from nparam_lint.gate.building import count_models, fused_counts, paths_read
+from nparam_lint.gate.building import count_models, paths_read, with_fused
 from nparam_lint.gate.candidates import (
     WITH_PARAMETERS,
     Candidate,
@@ -269,7 +269,7 @@ def _has_lines_of(place: str, report: Report) -> bool:
 
 def _add_fused(answers: Answers, candidates: Sequence[Candidate], source: ProjectSource) -> None:
     """Add the fused count of each model that has one, and a budget that may be it."""
-    measured: dict[int, Measured] = {}
+    measured: dict[int, tuple[Candidate, Measured]] = {}
     for number, candidate in enumerate(candidates):
         answer = answers.measurements[number]
         if not isinstance(answer, Measured) or not answer.fusing:
@@ -277,10 +277,8 @@ def _add_fused(answers: Answers, candidates: Sequence[Candidate], source: Projec
         tolerance = source.settings.for_file(candidate.target.location).tolerance
         budgets = filter(measures.is_plain_total, candidate.budgets)
         if any(judge(budget, answer, tolerance)[1] for budget in budgets):
-            measured[number] = answer
-    counts = fused_counts([candidates[number] for number in measured], source)
-    for (number, answer), count in zip(measured.items(), counts, strict=True):
-        answers.measurements[number] = replace(answer, fused=count)
+            measured[number] = candidate, answer
+    answers.measurements.update(with_fused(measured, source))
 
 
 def measure(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from nparam_lint.ground.paths import within
 
 if TYPE_CHECKING:
     from nparam_lint.config.session import Session
+    from nparam_lint.count.measured import Measured
     from nparam_lint.gate.candidates import ProjectSource
 
 
@@ -62,11 +63,17 @@ def count_models(
     return answers
 
 
-def fused_counts(candidates: Sequence[Candidate], source: ProjectSource) -> list[int | None]:
-    """What each of these has once its own methods made it ready for inference; None of what was not
-    counted then. To find out takes as long as a build, and few want to know."""
-    answers = count_models([(candidate, WITH_PARAMETERS) for candidate in candidates], source)
-    return [getattr(answers.measurements[n], "fused", None) for n in range(len(candidates))]
+def with_fused(
+    measured: Mapping[int, tuple[Candidate, Measured]], source: ProjectSource
+) -> dict[int, Measured]:
+    """What was measured, by number, with what each model has once its own methods made it ready for
+    inference. To find that out takes as long as a build, and few want to know."""
+    builds = [(candidate, WITH_PARAMETERS) for candidate, _ in measured.values()]
+    answers = count_models(builds, source).measurements
+    return {
+        number: replace(answer, fused=getattr(answers[place], "fused", None))
+        for place, (number, (_, answer)) in enumerate(measured.items())
+    }
 
 
 def paths_read(candidates: Sequence[Candidate], source: ProjectSource) -> list[str | None]:

@@ -22,7 +22,7 @@ from nparam_lint.discover.claims import stated
 from nparam_lint.discover.claims.stated import StatedCount
 from nparam_lint.discover.files import list_stating
 from nparam_lint.gate import measures, model_names
-from nparam_lint.gate.building import fused_counts
+from nparam_lint.gate.building import with_fused
 from nparam_lint.gate.judgements import in_order, reported_findings
 from nparam_lint.gate.reading import listed
 from nparam_lint.gate.report import StatedOutcome
@@ -161,7 +161,7 @@ def _judged(
     doubted = {o.model.bare for o in judged[0] if o.verdict == "wrong" and o.model}
     builds = {(str(candidate.target), candidate.way): candidate for candidate in candidates}
     measured = {
-        number: answer
+        number: (builds[model.target, model.way], answer)
         for number, model in enumerate(report.models)
         if model.bare in doubted and (model.target, model.way) in builds
         if isinstance(answer := model.measurement, Measured) and answer.fusing
@@ -169,11 +169,9 @@ def _judged(
     if not measured:
         return names, *judged
     models = [*report.models]
-    wanted = [builds[models[number].target, models[number].way] for number in measured]
     with Aside("which numbers are fused counts"):
-        counts = fused_counts(wanted, source)
-        for (number, answer), count in zip(measured.items(), counts, strict=True):
-            models[number] = replace(models[number], measurement=replace(answer, fused=count))
+        for number, answer in with_fused(measured, source).items():
+            models[number] = replace(models[number], measurement=answer)
     names = model_names.ModelNames(replace(report, models=tuple(models)))
     return names, *_compared(stating, report, names, source)
 
