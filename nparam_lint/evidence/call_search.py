@@ -296,7 +296,11 @@ class CallSearch:
         arguments |= {(item.arg or "**", ast.unparse(item.value)) for item in call.keywords}
         method = call.func.attr if isinstance(call.func, ast.Attribute) else ""
         method = method if method.startswith("from_") else ""
-        key = target, part, setup, frozenset(arguments), method
+        # What the file defines means another thing elsewhere.
+        facts = self.discovery.tree.facts(file)
+        own = {item.qualname for item in (*facts.classes, *facts.functions)}
+        is_own = not own.isdisjoint(re.findall(r"\w+", setup))
+        key = target, part, setup, frozenset(arguments), method, file if is_own else ""
         return Evidence(target, Way("call", at), file, recipe, rank, key)
 
     def evidence_at_home(

@@ -131,7 +131,11 @@ class ConfigScripts:
         """The first model that a script builds, as far as that depends on its options alone."""
         query = self.files.query
         text, syntax = query.text(path), query.syntax(path)
-        option_list = [item for item in option_calls([syntax]) if CONFIG_OPTION.match(item[0])]
+        option_list = [
+            (name, call)
+            for name, call in option_calls([syntax])
+            if any(map(CONFIG_OPTION.match, (name, *words_of(call))))
+        ]
         sets = partial(query.changes.of, path)
         harmless = partial(self._is_harmless, path)
         source = SourceText(text, syntax, harmless, path=path, sets=sets)

@@ -360,8 +360,9 @@ def uses(nodes: Iterable[ast.AST], parsed: set[str]) -> tuple[set[str], bool]:
         methods = {id(inner.func) for inner in calls_in(node)}
         for inner in ast.walk(node):
             if isinstance(inner, ast.Subscript) and isinstance(inner.value, ast.Name):
-                if inner.value.id in parsed and (flag := text_of(inner.slice)):  # of docopt
-                    attributes.add(flag.lstrip("-").replace("-", "_"))
+                if inner.value.id in parsed and (flag := text_of(inner.slice)):
+                    is_flag = flag[:1] in "-<"  # of docopt
+                    attributes |= {flag.lstrip("-").replace("-", "_")} if is_flag else set()
                     wholes -= 1
             elif isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
                 if inner.value.id in parsed:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 _ADDS_OPTIONS = re.compile(
     r"(^|[._])(add|set|register)_(\w+_)?(args|arguments|options|opts|flags)$"
 )
+_PARSER = re.compile(r"(^|_)(arg_?)?parser$")  # what gets one adds to it: `model_opts(parser)`
 BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__"}
 
 
@@ -116,8 +117,9 @@ def changed_by_call(call: ast.Call) -> tuple[str, bool]:
     """(name, whether it changes the value) of the object that a call as a statement is about."""
     name = dotted_name(call.func)
     first = call.args[0] if call.args else None
-    if first is not None and dotted_name(first)[:1].islower() and _ADDS_OPTIONS.search(name):
-        return dotted_name(first), True
+    given = dotted_name(first) if first is not None else ""
+    if given[:1].islower() and (_ADDS_OPTIONS.search(name) or _PARSER.search(given)):
+        return given, True
     if isinstance(call.func, ast.Attribute):
         root = next(changed(call.func), "")
         about = root or name.split(".")[0]

@@ -71,7 +71,7 @@ READS_CONFIG = re.compile(
     r"^(open|(yaml|json|toml|tomllib)\.(safe_|full_)?loads?|OmegaConf\.load|(f|fp|file)\.read)$"
 )
 # a function of the project, by its name, which may put it into an object that it gets;
-_CONFIG = "config|cfg|conf|yaml|json|toml|hparams"
+_CONFIG = "config|cfg|conf|yaml|json|toml|hparams|hyper_?params?|args|opts|options|settings"
 _LOADS_CONFIG = rf"(load|read)_?({_CONFIG})(_file)?$"
 LOADS_CONFIG = re.compile(rf"(^|\.)_*{_LOADS_CONFIG}")
 # and any call that may, these among them, in a script that is known to read one.
