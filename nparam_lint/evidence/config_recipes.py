@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.evidence.hydra_configs import HydraConfigs
 from nparam_lint.evidence.hydra_resolvers import HydraResolvers
+from nparam_lint.evidence.lightning_configs import LightningConfigs
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.script_words import WEIGHTS_KEY, WEIGHTS_VALUE
 
@@ -112,6 +113,7 @@ class ConfigRecipes:
         self._commands = commands
         self._hydra = HydraConfigs(files)
         self._resolvers = HydraResolvers(files)
+        self.lightning = LightningConfigs(files)
 
     def recipes(self, node: ModelNode) -> list[tuple[Recipe, str]]:
         """How to build the model of a node, as its file says it, then with what commands change;
@@ -129,6 +131,8 @@ class ConfigRecipes:
         if file and node.kind == "hydra":
             recipes = [self._by_hydra(node, file)]
         elif recipe and node.kind.startswith("lightning"):
+            if file and (linked := self.lightning.linked(node, file)):
+                recipe = replace(recipe, setup=f"{recipe.setup}\n{linked}")
             every = self._commands.options_for(node)
             recipes = [(_with_options(recipe, options), note) for options, note in every]
         return [(self._importable(recipe, node), note) for recipe, note in recipes]

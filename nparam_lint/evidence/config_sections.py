@@ -23,8 +23,6 @@ _SECTION = re.compile(
 )
 _IN_TEXT = re.compile(rf"^\s*[\"']?{_SECTION.pattern[:-1]}[\"']?\s*:\s*([{{#].*)?$", re.MULTILINE)
 _TELLING = 3  # arguments that a model needs, by which it is known without its name
-_OF_LIGHTNING = re.compile(r"^class (\w+)\((?:\w+\.)*LightningCLI\)", re.MULTILINE)
-_LINKED = re.compile(r"link_arguments\([^)]*[\"']model\.(?:init_args\.)?(\w+)[\"']")
 _INTERPOLATED = "${"
 
 
@@ -50,7 +48,6 @@ class ConfigSections:
         if not _IN_TEXT.search(file.text):
             return
         values: dict[Keys, str] = {keys: value for keys, _, value in file.entries}
-        yield from self._of_lightning(file)
         for keys, line, value in file.entries:
             match = None if value else _SECTION.match(str(keys[-1]))
             if match is None:
@@ -73,37 +70,6 @@ class ConfigSections:
                 yield ModelNode(
                     file.path, keys, line, "section", item.qualname, symbol, marker=marker
                 )
-
-    def _of_lightning(self, file: ConfigFile) -> Iterator[ModelNode]:
-        """What LightningCLI, which the project gives a class, makes of a file that has all that the
-        class needs; what is linked to another part is not known."""
-        names = {str(keys[1]) for keys, *_ in file.entries if keys[0] == "model" and len(keys) > 1}
-        fitting = [
-            symbol
-            for symbol, linked in self._in_lightning.items()
-            for item, needed, every in self._models
-            if (item.path, item.qualname) == (symbol.where, symbol.name)
-            if needed <= names and linked <= names and (every is None or names <= every)
-        ]
-        if names and len(fitting) == 1:
-            line = next(line for keys, line, _ in file.entries if keys[0] == "model")
-            name = fitting[0].name
-            yield ModelNode(file.path, ("model",), line, "lightning arguments", name, fitting[0])
-
-    @cached_property
-    def _in_lightning(self) -> dict[Symbol, set[str]]:
-        """The models that scripts give LightningCLI, each with the arguments that these link."""
-        linked: dict[Symbol, set[str]] = {}
-        for path in self.files.python_with("LightningCLI"):
-            text = self.files.query.text(path)
-            kinds = "|".join(["LightningCLI", *_OF_LIGHTNING.findall(text)])
-            for name in re.findall(
-                rf"\b(?:{kinds})\(\s*(?:model_class\s*=\s*)?([A-Za-z_]\w*)", text
-            ):
-                symbol = self.files.discovery.models.names.resolve(path, name)
-                if symbol and symbol.kind == "class" and self.files.makes_model(symbol):
-                    linked.setdefault(symbol, set()).update(_LINKED.findall(text))
-        return linked
 
 
 def _is_called(item: Definition, name: str) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.config_commands import ConfigCommands
 from nparam_lint.evidence.config_files import ConfigFiles
@@ -59,7 +61,10 @@ class ConfigModels:
             return bool(_OF_TESTS.search(path)), path not in named, path.encode() not in readme
 
         for path in sorted(self.files.paths, key=order):
-            nodes = marked.get(path, ())
+            nodes = marked.get(path, [])
+            whole = self.files.file(path)
+            if whole and (lightning := self._recipes.lightning.node(whole)):
+                nodes = [lightning, *(replace(node, is_inner=True) for node in nodes)]
             for node in nodes:
                 if self._is_known(node, networks):
                     continue

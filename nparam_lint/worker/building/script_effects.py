@@ -159,7 +159,8 @@ def without_effects(torch, addresses):
     for module in list(sys.modules.values()):
         names = getattr(module, "__dict__", {})
         for name in called:
-            if function := in_place_of.get(id(names.get(name))):
+            value = names.get(name)  # timm has `partial(hf_hub_download, library_name="timm")`
+            if function := in_place_of.get(id(getattr(value, "func", value))):
                 changes.append((names, name, function))
     with contextlib.ExitStack() as undo:
         for names, name, value in changes:
