@@ -42,6 +42,7 @@ from nparam_lint.evidence.statements import (
 from nparam_lint.ground.errors import Aside
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.script_words import (
+    CONFIG_OPTION,
     IN_TABLE,
     LOADS_CONFIG,
     READS_CONFIG,
@@ -193,7 +194,7 @@ class FileCalls:
         if "." in name and tail(name) in TEXT_METHODS and not self.is_bound(name):
             return True  # `args.dataset.lower()`
         if does_work(name):
-            return self.opens_config(name)
+            return self.opens_config(name, call)
         if not self.is_bound(name):  # a method of a value, or a function of Python
             return "." in name or name in self.assigned or is_harmless_outside(name)
         symbol = self.resolve(name)
@@ -202,12 +203,15 @@ class FileCalls:
             return is_harmless_outside(symbol.name)
         return symbol is None or not (does_work(symbol.name) or is_of_data(symbol.where))
 
-    def opens_config(self, name: str) -> bool:
-        """Whether this is a method of a config class of the project that reads a file."""
+    def opens_config(self, name: str, call: ast.Call) -> bool:
+        """Whether this is a method of a config class that reads a file: of the project, or one that
+        an option names."""
         owner, _, method = name.rpartition(".")
         is_reader = owner.endswith("Config") and method in _CONFIG_READERS and self.is_bound(owner)
         symbol = self.resolve(owner) if is_reader else None
-        return symbol is not None and symbol.kind == "class"
+        first = call.args[0] if call.args else None
+        is_option = isinstance(first, ast.Attribute) and CONFIG_OPTION.match(first.attr)
+        return symbol is not None and (symbol.kind == "class" or bool(is_option))
 
     def is_bound(self, dotted: str) -> bool:
         """Whether an import or a definition gives a name its meaning."""

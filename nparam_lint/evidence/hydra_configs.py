@@ -68,6 +68,8 @@ class HydraConfigs:
                     given = dict(HYDRA_OPTION.findall(" ".join(command.words if command else ())))
                     folder = given.get("p") or _argument("config_path", said)
                     name = given.get("n") or _argument("config_name", said) or "config"
+                    if folder and folder.endswith(".yaml"):  # as Hydra had it before it was 1.0
+                        folder, name = parent(folder), folder.rpartition("/")[2]
                     if folder is not None and "d" not in given:
                         root = normpath(f"/{parent(path)}/{folder}").lstrip("/")
                         using = mains.setdefault(_Main(root, name.split(".yaml")[0]), [])
