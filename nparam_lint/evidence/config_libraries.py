@@ -99,10 +99,10 @@ def _composed(parameter: str, call: ast.Call, path: str) -> list[ast.stmt]:
     folder = words.get("config_path", ast.Constant(None))
     name = words.get("config_name", ast.Constant("config"))
     if isinstance(folder, ast.Constant) and isinstance(folder.value, str):
-        if folder.value.endswith(".yaml"):  # as Hydra had it before it was 1.0
-            name = ast.Constant(folder.value.rpartition("/")[2])
-            folder = ast.Constant(parent(folder.value))
-        folder = ast.Constant(normpath(f"/{parent(path)}/{folder.value}").lstrip("/"))
+        place = folder.value
+        if place.endswith(".yaml"):  # as Hydra had it before it was 1.0
+            name, place = ast.Constant(place.rpartition("/")[2]), parent(place)
+        folder = ast.Constant(normpath(f"/{parent(path)}/{place}").lstrip("/"))
     if isinstance(name, ast.Constant) and isinstance(name.value, str):
         name = ast.Constant(name.value.removesuffix(".yaml"))
     start = "initialize(None"

@@ -131,8 +131,10 @@ class ConfigRecipes:
         if file and node.kind == "hydra":
             recipes = [self._by_hydra(node, file)]
         elif recipe and node.kind.startswith("lightning"):
-            if file and (linked := self.lightning.linked(node, file)):
-                recipe = replace(recipe, setup=f"{recipe.setup}\n{linked}")
+            linked = self.lightning.linked(node, file) if file else ""
+            if linked is None:
+                return []
+            recipe = replace(recipe, setup=f"{recipe.setup}\n{linked}") if linked else recipe
             every = self._commands.options_for(node)
             recipes = [(_with_options(recipe, options), note) for options, note in every]
         return [(self._importable(recipe, node), note) for recipe, note in recipes]

@@ -85,26 +85,27 @@ class LightningConfigs:
         name = fitting[0].name
         return ModelNode(file.path, (_MODEL,), line, "lightning arguments", name, fitting[0])
 
-    def linked(self, node: ModelNode, file: ConfigFile) -> str:
-        """The statements that put into `config`, that of a node, what is linked to it."""
+    def linked(self, node: ModelNode, file: ConfigFile) -> str | None:
+        """The statements that put into `config`, that of a node, what is linked to it; None where
+        that is not known."""
         values = {keys: value for keys, _, value in file.entries}
         lines: list[str] = []
         for source, target in self._links:
             inner = target[len(node.keys) :]
-            value = self._value(source, file)
-            if target[: len(node.keys)] != node.keys or target in values or value is None:
+            if target[: len(node.keys)] != node.keys or target in values:
                 continue
             named = values.get((*target[:-2], "class_path"), "")
             symbol = self.files.meaning(named) if named else node.symbol
-            if not self._takes(symbol, target[-1]):
+            is_there = len(inner) < 3 or (*node.keys, *inner[:-2]) in values
+            if not is_there or not self._takes(symbol, target[-1]):
                 continue
-            if node.kind == "lightning arguments":
-                inner = (_INIT, *inner)
-            *above, name = inner
+            value = self._value(source, file)
+            if value is None:
+                return None
+            *above, name = (_INIT, *inner) if node.kind == "lightning arguments" else inner
             holder = "config" + "".join(f"[{key!r}]" for key in above[:-1])
             holder += f".setdefault({above[-1]!r}, {{}})" if above else ""
-            is_there = len(above) < 2 or (*node.keys, *above[:-1]) in values
-            lines += [f"{holder}[{name!r}] = {value}"] if is_there else []
+            lines.append(f"{holder}[{name!r}] = {value}")
         return "\n".join(lines)
 
     def _parameters(self, symbol: Symbol | None) -> Sequence[Parameter]:

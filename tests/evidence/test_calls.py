@@ -1185,6 +1185,24 @@ def test_what_other_files_set_of_the_options_later_is_told(tmp_path):
     assert found[0].endswith("  # dim and 1 more as it is before exp.py:3 sets it")
 
 
+def test_two_scripts_may_have_functions_of_one_name(tmp_path):
+    script = "from net import Net\ndef get_config():\n    return {{'d': {}}}\n"
+    script += "config = get_config()\nNet(config['d'])\n"
+    found = ways(tmp_path, {"net.py": NET, "a.py": script.format(3), "b.py": script.format(4)})
+    assert [way.file for way in found if way.target.location == "net.py"] == ["a.py", "b.py"]
+
+
+def test_whatever_gets_a_parser_adds_options_to_it(tmp_path):
+    script = (
+        "import argparse\nfrom net import Net\ndef sizes(parser):\n"
+        "    parser.add_argument('--d', type=int, default=3)\n"
+        "parser = argparse.ArgumentParser()\nsizes(parser)\nprint(parser)\n"
+        "args = parser.parse_args()\nNet(args.d)\n"
+    )
+    (found,) = ways(tmp_path, {"net.py": NET, "a.py": script})
+    assert "sizes(parser)\n" in found.recipe.setup
+
+
 def test_of_two_calls_that_are_the_same_that_of_a_script_is_kept(tmp_path):
     call = "from net import Net\nNet(d=3)\n"
     found = ways(tmp_path, {"test_net.py": call, "train.py": call})

@@ -90,6 +90,50 @@ def test_a_class_that_lightning_cli_gets_has_its_arguments_in_the_config(tmp_pat
             assert "config = {'class_path': name, 'init_args': config}" in recipe.setup
 
 
+LINKS = """
+from lightning.pytorch.cli import LightningCLI
+
+class Tool(LightningCLI):
+    def add_arguments_to_parser(self, parser):
+        parser.link_arguments("data.init_args.rows", "model.init_args.net.init_args.out")
+        parser.link_arguments("data.init_args.size", "model.init_args.net.init_args.d")
+        parser.link_arguments("data.init_args.size", "model.init_args.net.init_args.nothing")
+        parser.link_arguments("data.init_args.size", "model.init_args.other.init_args.d")
+        parser.link_arguments("trainer.steps", "model.init_args.depth", apply_on="instantiate")
+
+Tool(subclass_mode_model=True)
+"""
+LINKED = """
+model:
+  class_path: zoo.net.Whole
+  init_args:
+    net:
+      class_path: zoo.net.Net
+      init_args: {depth: 2}
+data:
+  class_path: zoo.data.Rows
+  init_args: {size: 7}
+"""
+
+
+def test_what_a_script_links_to_a_model_it_has(tmp_path):
+    """From the file, or by the default of what the file names; where neither says it, there is no
+    way."""
+    whole = f"{NET}class Whole(nn.Module):\n    def __init__(self, net): super().__init__()\n"
+    data = "class Rows:\n    def __init__(self, size, rows{}): pass\n"
+    files = {"main.py": LINKS, "conf/a.yaml": LINKED, "zoo/net.py": whole}
+    found = told(tmp_path, {**files, "zoo/data.py": data.format("=(3, 4)")})
+    linked = [recipe.setup.rpartition("instantiate_classes\n")[2] for _, recipe, *_ in found]
+    size = "yaml.safe_load('7')"
+    assert linked == [
+        "config['init_args']['net'].setdefault('init_args', {})['out'] = [3, 4]\n"
+        f"config['init_args']['net'].setdefault('init_args', {{}})['d'] = {size}",
+        f"config.setdefault('init_args', {{}})['out'] = [3, 4]\n"
+        f"config.setdefault('init_args', {{}})['d'] = {size}",
+    ]
+    assert told(tmp_path, {**files, "zoo/data.py": data.format("")}) == []
+
+
 def test_a_config_of_hydra_is_composed_as_each_command_says(tmp_path):
     """What only changes the run is none of them; a file that is named may choose another group."""
     words = ["model=net model.d=3", "trainer.devices=2", "data={NAME} model.d=5", "exp=big net.d=4"]

@@ -260,6 +260,21 @@ def test_sections_of_files_that_name_one_class(tmp_path):
         assert {way.way.position.path for _, way in made} == {"2.yaml", "3.yaml"}
 
 
+def test_a_flag_says_that_an_option_is_a_config(tmp_path):
+    reader = READER.replace('"--config"', '"-c", "--config", dest="path"').replace(
+        ".config", ".path"
+    )
+    made = config_models(
+        tmp_path,
+        {
+            "nets.py": SECTIONS,
+            "main.py": reader,
+            "a.yaml": "model: Plain\nmodel_args: {width: 2}\n",
+        },
+    )
+    assert [way.recipe.call for _, way in made] == ["Model(**arg.model_args)"]
+
+
 def test_a_class_may_stand_in_the_file_that_another_is_based_on(tmp_path):
     files = {
         "base.yaml": "model: Plain\nwidth: 1\n",
