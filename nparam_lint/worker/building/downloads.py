@@ -9,13 +9,7 @@ import re
 import sys
 from traceback import walk_tb
 
-from ...ground.script_words import (
-    LOADS_WEIGHTS,
-    WEIGHTS_KEY,
-    WEIGHTS_SWITCH,
-    WEIGHTS_URL,
-    WEIGHTS_WISH,
-)
+from ...ground.script_words import LOADS_WEIGHTS, WEIGHTS_KEY, WEIGHTS_URL, WEIGHTS_WISH
 from ..tracing.failures import describe
 from ..tracing.project_paths import is_project, relative
 from .call_arguments import Calls, is_call, written_in
@@ -139,8 +133,7 @@ def refusal_of(value, default=True):
 
 def without_weights(text, names, is_wished=WEIGHTS_WISH, only_given=False):
     """(the call with other arguments that needs no download, what they were); (None, {}) if there
-    are none. `only_given`: of the call's own arguments and of what is True by default, and of no
-    call that loads something."""
+    are none. `only_given`: of the call's own arguments, and of no call that loads something."""
     tree = ast.parse(text.strip(), mode="eval")
     if not is_call(tree.body):
         return None, {}
@@ -148,9 +141,9 @@ def without_weights(text, names, is_wished=WEIGHTS_WISH, only_given=False):
     for node, signature in calls.calls:
         arguments = written_in(node, signature)
         for name, parameter in signature.parameters.items():
-            is_switch = WEIGHTS_SWITCH.match(name) and parameter.default is True
-            is_given = name in arguments or is_switch
-            if only_given and (not is_given or LOADS_WEIGHTS.search(ast.unparse(node.func))):
+            if only_given and (
+                name not in arguments or LOADS_WEIGHTS.search(ast.unparse(node.func))
+            ):
                 continue
             if is_wished.search(name):
                 value = calls.value(arguments[name]) if name in arguments else parameter.default
@@ -172,13 +165,10 @@ class PlainCall:
         is_named = any(isinstance(value, str) and value in says for value in wishes.values())
         is_about = is_named or (download.what or "").startswith("weights")
         asked = [pair for pair in download.frames if wish_in(pair[0])]
-        is_switch = all(value is True for value in wishes.values())
-        is_plain = is_about and (is_switch or not asked or only_gets_weights(*asked[-1]))
+        is_plain = is_about and (not asked or only_gets_weights(*asked[-1]))
         self.text = plain if is_plain else None
         self.note = "without " + ", ".join(f"{name}={value!r}" for name, value in wishes.items())
-        # A switch decides nothing else, by convention; and a part may be thrown away later.
-        frames = [] if is_switch else download.frames
-        held = (v for frame, _ in frames for v in frame.f_locals.values())
+        held = (v for frame, _ in download.frames for v in frame.f_locals.values())
         self.shapes = shapes_of(v for v in held if isinstance(v, sys.modules["torch"].nn.Module))
 
 

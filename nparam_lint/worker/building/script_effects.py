@@ -32,6 +32,7 @@ _FETCHERS = {
     "gdown": "download",
     "huggingface_hub.file_download": "hf_hub_download",
 }
+_TIMM_BUILDERS = "timm.models._builder", "timm.models.helpers"
 _TIMM_FACTORIES = "timm.models._factory", "timm.models.factory"
 # What `create_model` gives that it did not when many repositories were written.
 _NOT_IN_OLD_TIMM = "pretrained_cfg", "pretrained_cfg_overlay", "cache_dir", "bn_tf"
@@ -151,6 +152,10 @@ def without_effects(torch, addresses):
         load_file = safetensors.load_file
         in_place_of[id(load_file)] = functools.partial(read_known, load_file)
         called.add("load_file")
+    for place in _TIMM_BUILDERS:
+        if load := getattr(sys.modules.get(place), "load_pretrained", None):
+            in_place_of[id(load)] = functools.partial(load_nothing, addresses)
+            called.add("load_pretrained")
     for place, name in _FETCHERS.items():
         if module := sys.modules.get(place):
             function = getattr(module, name)
@@ -173,6 +178,14 @@ def without_effects(torch, addresses):
             undo.callback(setattr, kind, name, getattr(kind, name))
             setattr(kind, name, method)
         yield
+
+
+def load_nothing(addresses, model, pretrained_cfg=None, *args, **kwargs):
+    """In the place of what timm loads weights into a model with, when that is made."""
+    config = pretrained_cfg or getattr(model, "pretrained_cfg", None) or {}
+    config = config if isinstance(config, dict) else vars(config)
+    known = (config.get(key) for key in ("file", "hf_hub_id", "url", "architecture"))
+    addresses.append(str(next(filter(None, known), type(model).__name__)))
 
 
 def fetching_no_weights(fetch, addresses):
