@@ -60,7 +60,9 @@ _IS_CALLED = re.compile(rb"(?:\.(?!from_pretrained)\w+)?\s*\(|\s+as\s+\w+\s*[,)\
 _IS_OTHER = re.compile(rb"(\w|class |def )\Z")
 # Also what gets another name, which may be called, and what is handed on to be called.
 _CALLED = re.compile(
-    rb"(\w+)\s*\(|=[ \t]*([A-Za-z_]\w*)[ \t\r]*$|\b(?:func|fn|target)=(\w+)", re.MULTILINE
+    rb"\b(?:spawn|start_processes)\(\s*(?:\w+\.)*(\w+)|\b(?:func|fn|target)=(?:\w+\.)*(\w+)"
+    rb"|(\w+)\s*\(|=[ \t]*([A-Za-z_]\w*)[ \t\r]*$",
+    re.MULTILINE,
 )
 # One by one: an expression is searched for at the speed of memory if its start is a plain text.
 _EACH_LOOK_UP = [

@@ -255,16 +255,16 @@ def _launched(call: ast.Call, name: str) -> ast.Call | None:
     `launch(cfg=cfg, func=work)`."""
     keywords = {k.arg: k.value for k in call.keywords if k.arg}
     functions = [*call.args[:1], *(keywords.pop(word, None) for word in ("target", "fn", "func"))]
-    if not any(isinstance(item, ast.Name) and item.id == name for item in functions):
+    given = (item for item in functions if item and tail(dotted_name(item)) == name)
+    if (function := next(given, None)) is None:
         return None
     arguments = keywords.get("args")
     if arguments is None and keywords and not call.args:  # launch(cfg=cfg, func=train)
-        given = [ast.keyword(word, value) for word, value in keywords.items()]
-        return ast.copy_location(ast.Call(ast.Name(name, ast.Load()), [], given), call)
+        words = [ast.keyword(word, value) for word, value in keywords.items()]
+        return ast.copy_location(ast.Call(function, [], words), call)
     if not isinstance(arguments, (ast.Tuple, ast.List)):
         return None
     numbers = [ast.Constant(0)] if tail(dotted_name(call.func)) in _WITH_NUMBER else []
-    function = ast.Name(name, ast.Load())
     return ast.copy_location(ast.Call(function, [*numbers, *arguments.elts], []), call)
 
 

@@ -1192,6 +1192,24 @@ def test_two_scripts_may_have_functions_of_one_name(tmp_path):
     assert [way.file for way in found if way.target.location == "net.py"] == ["a.py", "b.py"]
 
 
+@pytest.mark.parametrize(
+    "launch",
+    [
+        "mp.spawn(work.run, args=(config, 'a'), nprocs=2)",
+        "mp.Process(target=work.run, args=(0, config, 'a'))",
+        "launch(rank=0, config=config, name='a', func=work.run)",
+    ],
+)
+def test_what_is_launched_gets_its_arguments_from_another_file(tmp_path, launch):
+    files = {
+        "net.py": NET,
+        "work.py": "from net import Net\ndef run(rank, config, name):\n    Net(config['d'])\n",
+        "main.py": f"import work\nimport multiprocessing as mp\nconfig = {{'d': 3}}\n{launch}\n",
+    }
+    found = told(tmp_path, files)
+    assert found == ["from work import Net >> Net(config['d'])"]
+
+
 def test_whatever_gets_a_parser_adds_options_to_it(tmp_path):
     script = (
         "import argparse\nfrom net import Net\ndef sizes(parser):\n"
