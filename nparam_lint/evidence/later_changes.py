@@ -45,11 +45,11 @@ def later_changes(calls: FileCalls, place: Place, target: Target) -> LaterChange
     """The changes of the model that a call makes, as far as its name goes on to be the model."""
     finder = _Finder(calls, target)
     model, body = finder.after(place)
-    kept, _ = finder.kept(body, model, set()) if model else ([], False)
+    kept = finder.kept(body, model, set()) if model else []
     if not finder.lines:
         return None
     name = model.rpartition(".")[2]
-    returned = ast.Return(ast.Name(model.rpartition(".")[2], ast.Load()))
+    returned = ast.Return(ast.Name(name, ast.Load()))
     parameters = ast.arguments([], [ast.arg(name)], None, [], [], None, [])
     body = [_Renamed(model, name).visit(copy.deepcopy(node)) for node in kept]
     function = ast.FunctionDef(WITH_CHANGES, parameters, [*body, returned], [])
@@ -105,47 +105,49 @@ class _Finder:
                 break
         return model, body
 
-    def kept(
-        self, body: Sequence[ast.stmt], model: str, need: set[str]
-    ) -> tuple[list[ast.stmt], bool]:
-        """Of these statements the ones that change the model and what they need of the others; and
-        whether the name is that of something else afterwards. `need`: see `StatementSlice`."""
-        reached: list[ast.stmt] = []
-        is_over = False
-        for node in body:
-            reached.append(node)
-            if is_over := self.ends(node, model):
-                break
+    def kept(self, body: Sequence[ast.stmt], model: str, need: set[str]) -> list[ast.stmt]:
+        """Of these statements the ones that change the model, up to where the name is that of
+        something else, and what they need of the others. `need`: see `StatementSlice`."""
+        ends = (n for n, node in enumerate(body) if self.ends(node, model))
+        reached = body[: next(ends, len(body))]
         kept: list[ast.stmt] = []
         for node in reversed(reached):
-            parts = [node]
+            if isinstance(node, _BLOCKS):
+                kept = self.of_block(node, model, need) + kept
+                continue
             if self.is_change(node, model):
                 self.lines.append(node.lineno)
-            elif isinstance(node, _BLOCKS):
-                parts = self.of_block(node, model, need)
             elif model in stores(node) or not stores(node) & need:
                 continue
-            need -= {name for part in parts for name in stores(part)}
-            need |= loads(*parts)
-            kept = parts + kept
-        return kept, is_over
+            need -= stores(node)
+            need |= loads(node)
+            kept = [node, *kept]
+        return kept
 
     def of_block(self, node: ast.stmt, model: str, need: set[str]) -> list[ast.stmt]:
+        """The same of a statement with others in it, which may not run."""
         whole = copy.copy(node)
         names = [name for name in ("body", "orelse") if getattr(node, name, None)]
-        bodies = [self.kept(getattr(node, name), model, need)[0] for name in names]
+        bodies: list[list[ast.stmt]] = []
+        for name in names:
+            inner = set(need)
+            bodies.append(self.kept(getattr(node, name), model, inner))
+            need |= inner if bodies[-1] else set()
         if not any(bodies):
             return []
         if not isinstance(whole, (ast.If, ast.For)):
             return [item for body in bodies for item in body]
         for name, body in zip(names, bodies, strict=True):
             setattr(whole, name, body or ([ast.Pass()] if name == "body" else []))
+        need |= loads(whole.test if isinstance(whole, ast.If) else whole.iter)
         return [whole]
 
     def ends(self, node: ast.stmt, model: str) -> bool:
         """Whether the name is given to something else, or to what wraps the model."""
         if isinstance(node, (*FUNCTIONS, ast.ClassDef)) or model not in stores(node):
             return False
+        if isinstance(node, ast.For):
+            return model in stores(node.target)
         if not isinstance(node, ast.Assign):
             return not isinstance(node, _BLOCKS)
         call = node.value

@@ -64,7 +64,16 @@ START = "import torch\nfrom torch import nn\nfrom lora import *\nfrom net import
         ("net = Net(3)\nif True:\n    print(1)\n    net.build(50)", "if True:\n    net.build(50)"),
         ("net = Net(3)\nwith torch.no_grad():\n    net.build(50)", "net.build(50)"),
         ("if 1:\n    net = Net(3)\nelse:\n    net = Net(2)\nnet.build(5)", "net.build(5)"),
+        (  # what may not run gives another value then
+            "net = Net(3)\nn = 4\nif D:\n    n = 5\nnet.fc = nn.Linear(3, n)",
+            "n = 4\nif D:\n    n = 5\nnet.fc = nn.Linear(3, n)",
+        ),
+        (
+            "net = Net(3)\nn = 4\nif D:\n    n = 5\n    net.fc = nn.Linear(3, n)\nnet.build(n)",
+            "n = 4\nif D:\n    n = 5\n    net.fc = nn.Linear(3, n)\nnet.build(n)",
+        ),
         # What changes nothing, and what has the name later.
+        ("net = Net(3)\nfor net in nets:\n    net.fc = nn.Linear(3, 9)", None),
         ("net = Net(3)\nnet.prepare()\ninitialize(net)\nnet.eval()", None),
         ("net = Net(3)\nnet = nn.DataParallel(net)\nnet.module.fc = nn.Linear(3, 9)", None),
         ("net = Net(3)\nnet = other()\nnet.fc = nn.Linear(3, 9)", None),
