@@ -388,7 +388,8 @@ class FileCalls:
         if later:
             nodes.append(later.function)
             change = f"{later.at} changes the model"
-            self.search.query.gaps.setdefault(str(target), change)
+            if rank < TEST:  # what a test does is no way that the model is published in
+                self.search.query.gaps.setdefault(str(target), change)
         cuts = CallCuts(self, named.as_default(self.text.options)) if named else self.cuts
         for entry in range(_ENTRIES):
             try:
@@ -397,6 +398,8 @@ class FileCalls:
                 if later:
                     cut = replace(cut, read=[*cut.read, later.function])
                 note = self.search.note_of(target, cut.unknown, home.path, home.text.options)
+                if note and rank < TEST:
+                    self.search.query.gaps.setdefault(str(target), note)
                 options = OptionWays(self, cut, call, target, named)
                 filled = [*options]
                 if rank == FACTORY and self.is_told(place):
@@ -430,7 +433,7 @@ class FileCalls:
                     evidence = replace(
                         evidence, recipe=dataclasses.replace(evidence.recipe, call=changed)
                     )
-                told = f"as {later.at} changes it" if later else ""
+                told = f"as {change}" if later else ""
                 whole_note = "; ".join(filter(None, (note, default, command, told)))
                 yield replace(evidence, way=replace(evidence.way, note=whole_note))
             if not cut.loops:

@@ -130,7 +130,8 @@ def nowhere_counted(report: Report) -> Skipped:
     reasons = []
     for target, failure in skipped:
         failed = failed_ways.get(target)
-        if gap := report.gaps.get(target):
+        gap = report.gaps.get(target)
+        if gap and not (failed and gap in failed.way.note):
             failure = replace(failure, reason=gap)
         elif failed is not None and failure.cause == "arguments_missing":
             text = short_reason(failed.failure.reason, target.partition("::")[2])

@@ -90,7 +90,7 @@ def test_what_is_done_to_a_model_belongs_to_the_way(tmp_path, script, changes):
         body, _, note = found[0].partition(" >> with_changes(Net(3))  # as train.py:")
         lines = body.partition("def with_changes(net):\n")[2].splitlines()
         assert "\n".join(line[4:] for line in lines) == f"{changes}\nreturn net"
-        assert note.endswith(" changes it")
+        assert note.endswith(" changes the model")
 
 
 def test_what_is_not_run_is_told(tmp_path):
