@@ -390,6 +390,10 @@ class FileCalls:
             change = f"{later.at} changes the model"
             if rank < TEST:  # what a test does is no way that the model is published in
                 self.search.query.gaps.setdefault(str(target), change)
+            if later.is_told:
+                words = "; ".join(filter(None, (default, f"before {change}")))
+                yield from self.built(place, target, part, named, words, as_made=True)
+                return
         cuts = CallCuts(self, named.as_default(self.text.options)) if named else self.cuts
         for entry in range(_ENTRIES):
             try:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import FUNCTIONS, dotted_name
 from nparam_lint.evidence.arguments import arguments_of
 from nparam_lint.evidence.statements import NoWay, calls_in, does_work, loads, stores
@@ -23,38 +24,46 @@ if TYPE_CHECKING:
     from nparam_lint.ground.notation import Target
 
 _DEEP = 3  # functions of functions
-# Methods that leave a model's parameters as they are, and give it back.
+# Methods that leave a model's parameters as they are, and give it back; and functions.
 _KEEPS = frozenset("to cuda cpu eval train float half bfloat16 double type requires_grad_".split())
-# Methods of modules, and of timm and transformers, that give a model other parts.
+_WRAPS = re.compile(r"(^|\.)(compile|convert_sync_batchnorm)$")
+# Methods of modules, and of timm and transformers, that give a model other parts; of lists of
+# them, that take some away; and functions of torch that change how a part keeps its weights.
 _METHODS = re.compile(
     r"(add_module|register_module|register_parameter|append|insert|extend|set_submodule|"
     r"reset_classifier|resize_token_embeddings|add_adapter)$"
 )
+_TAKES_AWAY = frozenset(("pop", "popitem", "clear", "__delitem__"))
+_OF_TORCH = re.compile(r"(weight_norm|spectral_norm|register_parametrization)$")
 _NO_PART = re.compile(r"\.(optim|utils|distributed|cuda)\.|Loss$|Parallel$|(^|\.)Tensor$")
-_BLOCKS = ast.If, ast.For, ast.With, ast.Try
+_BLOCKS = ast.If, ast.For, ast.With, ast.Try, ast.While, ast.Match
+_EXITS = ("exit", "quit", "sys.exit", "os._exit")
 
 
 class LaterChanges(Struct, frozen=True):
-    """A function that makes them, and where the first one stands."""
+    """A function that makes them, and where the first one stands. `is_told`: it does not make all
+    of them, as some are not made by statements here."""
 
     function: ast.FunctionDef
     at: str
+    is_told: bool = False
 
 
 def later_changes(calls: FileCalls, place: Place, target: Target) -> LaterChanges | None:
     """The changes of the model that a call makes, as far as its name goes on to be the model."""
     finder = _Finder(calls, target)
     model, body = finder.after(place)
-    kept = finder.kept(body, model, set()) if model else []
-    if not finder.lines:
+    kept = finder.kept(body, {model}, set()) if model else []
+    told = [*finder.told, *finder.before(place)]
+    if not (finder.lines or told):
         return None
-    name = model.rpartition(".")[2]
+    name = model.rpartition(".")[2] or "model"
     returned = ast.Return(ast.Name(name, ast.Load()))
     parameters = ast.arguments([], [ast.arg(name)], None, [], [], None, [])
     body = [_Renamed(model, name).visit(copy.deepcopy(node)) for node in kept]
     function = ast.FunctionDef(WITH_CHANGES, parameters, [*body, returned], [])
-    at = f"{calls.path}:{min(finder.lines)}"
-    return LaterChanges(ast.fix_missing_locations(function), at)
+    at = f"{calls.path}:{min([*finder.lines, *told])}"
+    return LaterChanges(ast.fix_missing_locations(function), at, bool(told))
 
 
 class _Renamed(ast.NodeTransformer):
@@ -71,11 +80,15 @@ class _Renamed(ast.NodeTransformer):
 
 
 class _Finder:
-    """Finds them in the statements after a call of `target`, and keeps their lines."""
+    """Finds them in the statements after a call of `target`, and keeps their `lines`; and those of
+    what is only `told`, as a wrapper or an object makes them."""
 
-    def __init__(self, calls: FileCalls, target: Target) -> None:
+    def __init__(self, calls: FileCalls, target: Target, depth: int = 0) -> None:
         self.calls, self.target = calls, target
+        self.depth = depth  # functions around what is looked at
+        self.model = ""  # what the script calls it
         self.lines: list[int] = []
+        self.told: list[int] = []
 
     def after(self, place: Place) -> tuple[str, list[ast.stmt]]:
         """What the model is called after the statement of the call, "" where that gives it no name;
@@ -85,17 +98,26 @@ class _Finder:
         value: ast.expr | None = getattr(statement, "value", None)
         match statement:
             case (
-                ast.Assign(targets=[ast.Name(id=model)]) | ast.AnnAssign(target=ast.Name(id=model))
+                ast.Assign(targets=[ast.Name(id=model), *_])
+                | ast.AnnAssign(target=ast.Name(id=model))
             ):
                 pass
             case ast.Assign(targets=[ast.Attribute(ast.Name("self"), attribute)]):
                 model = f"self.{attribute}"
+            case ast.Assign(targets=[ast.Tuple(names)], value=ast.Tuple(values)):
+                pairs = zip(names, values, strict=False)
+                named = (
+                    name.id for name, v in pairs if isinstance(name, ast.Name) and v is place.call
+                )
+                model, value = next(named, ""), place.call
             case ast.Return():
                 model = "model"
             case _:
                 return "", []
         # The statement itself, with the model in the place of the call: mostly no more than a name.
-        assert value is not None
+        if not model or value is None:
+            return "", []
+        self.model = model
         of_model = copy.deepcopy(value, {id(place.call): _named(model, ast.Load())})
         first = ast.copy_location(ast.Assign([_named(model, ast.Store())], of_model), statement)
         body: list[ast.stmt] = [] if dotted_name(of_model) == model else [first]
@@ -105,34 +127,78 @@ class _Finder:
                 break
         return model, body
 
-    def kept(self, body: Sequence[ast.stmt], model: str, need: set[str]) -> list[ast.stmt]:
-        """Of these statements the ones that change the model, up to where the name is that of
-        something else, and what they need of the others. `need`: see `StatementSlice`."""
-        ends = (n for n, node in enumerate(body) if self.ends(node, model))
-        reached = body[: next(ends, len(body))]
+    def before(self, place: Place) -> list[int]:
+        """Where what the call gets as it is was changed by what no slice has: functions, `del`."""
+        values = (*place.call.args, *(item.value for item in place.call.keywords))
+        names = {value.id for value in values if isinstance(value, ast.Name)}
+        lines: list[int] = []
+        for frame in reversed(place.frames) if names else ():
+            for node in frame.body[: frame.index]:
+                is_own = isinstance(node, ast.Delete) or (
+                    isinstance(node, ast.Expr)
+                    and isinstance(node.value, ast.Call)
+                    and isinstance(node.value.func, ast.Name)
+                    and node.value.func.id != "setattr"
+                )
+                if is_own and self.is_change(node, names):
+                    lines.append(node.lineno)
+            if isinstance(frame.owner, (*FUNCTIONS, ast.ClassDef)):
+                break
+        return lines
+
+    def kept(self, body: Sequence[ast.stmt], models: set[str], need: set[str]) -> list[ast.stmt]:
+        """Of these statements the ones that change the model, up to where its name is that of
+        something else, and what they need of the others. `models`: the name, and those of its
+        parts, to which those that are given here are added; `need`: see `StatementSlice`."""
+        reached: list[ast.stmt] = []
+        for number, node in enumerate(body):
+            if self.ends(node, models):
+                wrapped = [later for later in body[number + 1 :] if self.is_change(later, models)]
+                is_wrapper = not models.isdisjoint(loads(getattr(node, "value", None)))
+                self.told += [later.lineno for later in wrapped] if is_wrapper else []
+                break
+            reached.append(node)
+            if isinstance(node, ast.Assign) and _within(node.value, models):  # a part of it
+                models |= stores(node) - models if not isinstance(node.value, ast.Name) else set()
         kept: list[ast.stmt] = []
         for node in reversed(reached):
             if isinstance(node, _BLOCKS):
-                kept = self.of_block(node, model, need) + kept
+                kept = self.of_block(node, models, need, is_last=not kept) + kept
                 continue
-            if self.is_change(node, model):
+            if self.is_change(node, models):
                 self.lines.append(node.lineno)
-            elif model in stores(node) or not stores(node) & need:
+            elif self.model in stores(node) or not stores(node) & need:
+                if self.is_told(node, models):
+                    self.told.append(node.lineno)
                 continue
-            need -= stores(node)
+            need -= stores(node) - {self.model}
             need |= loads(node)
             kept = [node, *kept]
         return kept
 
-    def of_block(self, node: ast.stmt, model: str, need: set[str]) -> list[ast.stmt]:
-        """The same of a statement with others in it, which may not run."""
+    def of_block(
+        self, node: ast.stmt, models: set[str], need: set[str], is_last: bool
+    ) -> list[ast.stmt]:
+        """The same of a statement with others in it, which may not run. `is_last`: nothing that is
+        kept stands behind it."""
+        if isinstance(node, (ast.While, ast.Match)):  # it runs as it is, or not at all
+            inner = [item for item in ast.walk(node) if isinstance(item, ast.stmt)]
+            lines = [item.lineno for item in inner if self.is_change(item, models)]
+            self.lines += lines
+            need |= loads(node) if lines else set()
+            return [node] if lines else []
+        if isinstance(node, ast.For) and not models.isdisjoint(loads(node.iter)):
+            models = models | stores(node.target)
         whole = copy.copy(node)
         names = [name for name in ("body", "orelse") if getattr(node, name, None)]
         bodies: list[list[ast.stmt]] = []
         for name in names:
-            inner = set(need)
-            bodies.append(self.kept(getattr(node, name), model, inner))
-            need |= inner if bodies[-1] else set()
+            inner_need = set(need)
+            part = getattr(node, name)
+            bodies.append(self.kept(part, models, inner_need))
+            need |= inner_need if bodies[-1] else set()
+            if isinstance(node, ast.If) and _leaves(part) and (bodies[-1] or not is_last):
+                bodies[-1] = [*bodies[-1], ast.Return(_named(self.model, ast.Load()))]
         if not any(bodies):
             return []
         if not isinstance(whole, (ast.If, ast.For)):
@@ -142,93 +208,147 @@ class _Finder:
         need |= loads(whole.test if isinstance(whole, ast.If) else whole.iter)
         return [whole]
 
-    def ends(self, node: ast.stmt, model: str) -> bool:
+    def ends(self, node: ast.stmt, models: set[str]) -> bool:
         """Whether the name is given to something else, or to what wraps the model."""
+        model = self.model
         if isinstance(node, (*FUNCTIONS, ast.ClassDef)) or model not in stores(node):
             return False
         if isinstance(node, ast.For):
-            return model in stores(node.target)
+            return model in stores(node.target) and models.isdisjoint(loads(node.iter))
         if not isinstance(node, ast.Assign):
             return not isinstance(node, _BLOCKS)
         call = node.value
         method = call.func if isinstance(call, ast.Call) else None
         is_same = isinstance(method, ast.Attribute) and dotted_name(method.value) == model
-        is_compiled = dotted_name(method).endswith("compile") if method else False
-        return not (is_same or is_compiled or self.is_change(node, model))
+        is_wrapped = bool(method and _WRAPS.search(dotted_name(method)))
+        return not (is_same or is_wrapped or self.is_change(node, models))
 
-    def is_change(self, node: ast.stmt, model: str) -> bool:
-        """Whether a statement gives the model other parts."""
+    def is_change(self, node: ast.stmt, models: set[str]) -> bool:
+        """Whether a statement gives the model, or a part of it, other parts."""
         match node:
-            case ast.Assign(targets=[ast.Attribute() as place], value=value):
-                if not f"{dotted_name(place)}.".startswith(f"{model}."):
-                    return _root(place) == model and self.makes_part(value)
-                if dotted_name(place) == model:
-                    return isinstance(value, ast.Call) and self.changes(value, model)
-                is_tied = place.attr == "weight" and _root(value) == model
-                return is_tied or self.makes_part(value)
-            case ast.Assign(targets=[ast.Subscript() as place], value=value):
-                return _root(place) == model and self.makes_part(value)
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as call):
-                return name == model and self.changes(call, model)
+            case ast.Assign(targets=targets, value=value):
+                every = [item for t in targets for item in getattr(t, "elts", [t])]
+                if isinstance(value, ast.Call) and any(
+                    ast.unparse(item) in models for item in every
+                ):
+                    return self.changes(value, models)
+                places = [t for t in every if isinstance(t, (ast.Attribute, ast.Subscript))]
+                inside = [t for t in places if _within(t, models) and ast.unparse(t) not in models]
+                return any(self.is_other_part(item, value, models) for item in inside)
             case ast.Expr(value=ast.Call() as call):
-                return self.changes(call, model)
-            case ast.Delete(targets=[place]):
-                return _root(place) == model != dotted_name(place)
+                return self.changes(call, models)
+            case ast.Delete(targets=targets):
+                return any(_within(t, models) and not isinstance(t, ast.Name) for t in targets)
         return False
 
-    def changes(self, call: ast.Call, model: str) -> bool:
+    def is_other_part(self, place: ast.expr, value: ast.expr, models: set[str]) -> bool:
+        """Whether this assignment gives a place in a model another part, or none: a new one, one of
+        its own, some of a list."""
+        if self.makes_part(value) or (isinstance(value, ast.Constant) and value.value is None):
+            return True
+        name = place.attr if isinstance(place, ast.Attribute) else ""
+        last = value.attr if isinstance(value, ast.Attribute) else ""
+        if not _within(value, models):
+            return False
+        is_slice = isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice)
+        return is_slice or name in ("weight", "bias", last)
+
+    def changes(self, call: ast.Call, models: set[str]) -> bool:
         """Whether a call does: of a method of the model, or of a function that gets it."""
-        if isinstance(call.func, ast.Attribute) and _root(call.func.value) == model:
-            method = call.func.attr
-            if dotted_name(call.func.value) == model and method not in _KEEPS:
-                function = self.method(method)
-                if function and self.changes_inside(self.target.location, function, 0):
+        name = dotted_name(call.func)
+        is_first = bool(call.args) and _within(call.args[0], models)
+        if name in ("setattr", "delattr"):
+            return is_first and (name == "delattr" or not isinstance(call.args[-1], ast.Constant))
+        if isinstance(call.func, ast.Attribute) and _within(call.func.value, models):
+            method, owner = call.func.attr, ast.unparse(call.func.value)
+            if owner in models:
+                function = None if method in _KEEPS else self.method(method)
+                if function and self.changes_inside(self.target.location, function, {"self"}):
                     return True
+            elif method in _TAKES_AWAY:
+                return True
             is_part = any(map(self.makes_part, call.args)) or method.startswith("re")
             return bool(_METHODS.match(method)) and (is_part or not call.args)
-        return self.is_handed_on(self.calls, call, model, 0)
+        if isinstance(call.func, ast.Subscript) and is_first:
+            return True  # one of several functions, by name
+        if is_first and _OF_TORCH.search(name):
+            return True
+        return self.is_handed_on(call, models)
+
+    def is_told(self, node: ast.stmt, models: set[str]) -> bool:
+        """Whether a statement makes an object that changes the model: a trainer."""
+        value = getattr(node, "value", None)
+        return any(
+            self.is_handed_on(call, models, of_objects=True)
+            for call in (calls_in(value) if isinstance(value, ast.Call) else ())
+        )
 
     def method(self, name: str) -> ast.FunctionDef | None:
         """A method of the class that is built."""
-        text = self.calls.search.file_calls(self.target.location).text
-        owner = text.definitions.get(self.target.callable)
-        method = text.methods(owner).get(name) if isinstance(owner, ast.ClassDef) else None
-        return method if isinstance(method, ast.FunctionDef) else None
+        symbol = Symbol("method", self.target.location, f"{self.target.callable}.{name}")
+        return self.definition(symbol)
 
-    def is_handed_on(self, calls: FileCalls, call: ast.Call, model: str, depth: int) -> bool:
-        """Whether a function of the project gets the model in this call, and changes it."""
+    def definition(self, symbol: Symbol | None) -> ast.FunctionDef | None:
+        """That of a function, a method, or of the constructor of a class."""
+        if symbol is None or symbol.kind not in ("function", "method", "class"):
+            return None
+        text = self.calls.search.file_calls(symbol.where).text
+        owner, _, method = symbol.name.rpartition(".")
+        owner, method = (symbol.name, "__init__") if symbol.kind == "class" else (owner, method)
+        node = text.definitions.get(owner or method)
+        if isinstance(node, ast.ClassDef):
+            node = text.methods(node).get(method)
+        return node if isinstance(node, ast.FunctionDef) else None
+
+    def is_handed_on(self, call: ast.Call, models: set[str], of_objects: bool = False) -> bool:
+        """Whether a function of the project gets the model in this call, and changes it; with
+        `of_objects` a constructor."""
         name = dotted_name(call.func)
-        if not name or does_work(name) or not calls.is_bound(name) or depth == _DEEP:
+        given = [*call.args, *(item.value for item in call.keywords)]
+        is_given = any(_within(value, models) for value in given)
+        if not name or not is_given or does_work(name) or self.depth == _DEEP:
             return False
-        symbol = calls.resolve(name)
-        if symbol is None or symbol.kind != "function":
+        calls, (head, _, method) = self.calls, name.rpartition(".")
+        symbol = calls.resolve(name) if calls.is_bound(name) else None
+        if symbol is None and head and (owner := calls.class_of(head)):
+            symbol = Symbol("method", owner.where, f"{owner.name}.{method}")
+        function = self.definition(symbol)
+        if symbol is None or function is None or (symbol.kind == "class") is not of_objects:
             return False
-        text = calls.search.file_calls(symbol.where).text
-        function = text.definitions.get(symbol.name)
-        if not isinstance(function, ast.FunctionDef):
-            return False
-        try:
-            arguments = arguments_of(function, call, is_method=False)
-        except NoWay:
-            return False
-        roots = set(map(_root, arguments.values()))
-        is_given = model in roots if depth == 0 else any(roots)  # a part of it has any name
-        return is_given and self.changes_inside(symbol.where, function, depth)
+        is_method = symbol.kind != "function" and not any(
+            dotted_name(item) == "staticmethod" for item in function.decorator_list
+        )
+        names = _given(function, call, models, is_method)
+        return bool(names) and self.changes_inside(symbol.where, function, names)
 
-    def changes_inside(self, path: str, function: ast.FunctionDef, depth: int) -> bool:
-        """Whether a function puts parts into what it gets, or into what it has found in that."""
-        calls = self.calls.search.file_calls(path)
-        finder = _Finder(calls, self.target)
-        for node in ast.walk(function):
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Attribute):
-                if finder.makes_part(node.value):
-                    return True
-            elif isinstance(node, ast.Call):
+    def changes_inside(self, path: str, function: ast.FunctionDef, models: set[str]) -> bool:
+        """Whether a function puts parts into what it gets by these names, or into what it has found
+        in that."""
+        finder = _Finder(self.calls.search.file_calls(path), self.target, self.depth + 1)
+        known = set(models)
+        nodes = [*ast.walk(function)]
+        for _ in range(2):  # what is found in it may be given in any order
+            for node in nodes:
+                if isinstance(node, ast.Assign) and _reads(node.value, known):
+                    if not finder.makes_part(node.value):
+                        known |= {name for name in stores(node) if "." not in name}
+                elif isinstance(node, ast.For) and _reads(node.iter, known):
+                    known |= stores(node.target)
+        for node in nodes:
+            if isinstance(node, (ast.Assign, ast.Delete)) and finder.is_change(node, known):
+                return True
+            if isinstance(node, ast.Call):
                 name = dotted_name(node.func)
-                if name == "setattr" or _METHODS.match(name.rpartition(".")[2]):
-                    if any(map(finder.makes_part, node.args)):
+                owner, _, method = name.rpartition(".")
+                if name in ("setattr", "delattr") or _METHODS.match(method):
+                    if finder.changes(node, known):
                         return True
-                elif self.is_handed_on(calls, node, "", depth + 1):
+                elif owner == "self" and "self" in known and path == self.target.location:
+                    inner = self.method(method) if finder.depth < _DEEP else None
+                    names = _given(inner, node, known, is_method=True) if inner else set()
+                    if inner and finder.changes_inside(path, inner, {"self", *names}):
+                        return True
+                elif finder.is_handed_on(node, known):
                     return True
         return False
 
@@ -245,6 +365,25 @@ class _Finder:
         return is_parameter or models.is_model(symbol) or models.makes_model(symbol)
 
 
+def _given(
+    function: ast.FunctionDef, call: ast.Call, models: set[str], is_method: bool
+) -> set[str]:
+    """The parameters that get a model, or a part of it, in a call."""
+    try:
+        arguments = arguments_of(function, call, is_method)
+    except NoWay:
+        return set()
+    return {name for name, value in arguments.items() if _within(value, models)}
+
+
+def _leaves(body: Sequence[ast.stmt]) -> bool:
+    """Whether what follows a block is not reached from its end."""
+    end = body[-1] if body else None
+    call = end.value if isinstance(end, ast.Expr) else None
+    is_exit = isinstance(call, ast.Call) and dotted_name(call.func) in _EXITS
+    return is_exit or isinstance(end, (ast.Return, ast.Raise))
+
+
 def _root(node: ast.AST) -> str:
     """`model` of `model.layers[0].fc`; of what begins with `self`, `self.model`."""
     names: list[str] = []
@@ -254,6 +393,18 @@ def _root(node: ast.AST) -> str:
     if not isinstance(node, ast.Name):
         return ""
     return f"self.{names[-1]}" if node.id == "self" and names else node.id
+
+
+def _within(node: ast.AST, models: set[str]) -> bool:
+    """Whether this is one of these names, or a part of what has one of them."""
+    root = _root(node)
+    return root in models or ("self" in models and root.startswith("self."))
+
+
+def _reads(node: ast.AST, models: set[str]) -> bool:
+    return any(
+        name in models or ("self" in models and name.startswith("self.")) for name in loads(node)
+    )
 
 
 def _named(model: str, context: ast.expr_context) -> ast.expr:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from test_calls import told
 
@@ -18,6 +20,13 @@ class Net(nn.Module):
         self.table = nn.Embedding(rows, 2)
         return self
 
+    def add_both(self):
+        for block in self.blocks:
+            self.add(block)
+
+    def add(self, block):
+        block.low = nn.Tanh()
+
     def prepare(self):
         self.is_ready = True
         return self
@@ -32,6 +41,26 @@ def adapted(model, r):
 
 def put_into(block, r):
     setattr(block, "low", nn.Linear(2, r))
+
+def converted(module):
+    for name, child in module.named_children():
+        setattr(module, name, converted(child))
+    return module
+
+class Tools:
+    def cut(self, model):
+        del model.fc
+
+def probe(model):
+    probes = []
+    probes.append(nn.Linear(model.d, 2))
+    return probes
+
+KINDS = [adapted]
+
+class Trainer:
+    def __init__(self, model):
+        model.fc = nn.Tanh()
 
 def initialize(model):
     model.fc.bias.data.zero_()
@@ -72,10 +101,33 @@ START = "import torch\nfrom torch import nn\nfrom lora import *\nfrom net import
             "net = Net(3)\nn = 4\nif D:\n    n = 5\n    net.fc = nn.Linear(3, n)\nnet.build(n)",
             "n = 4\nif D:\n    n = 5\n    net.fc = nn.Linear(3, n)\nnet.build(n)",
         ),
+        # Parts that are taken away, tied, cut, or found in it by other names.
+        ("net = Net(3)\nnet.blocks = net.blocks[:2]", "net.blocks = net.blocks[:2]"),
+        ("net = Net(3)\nnet.fc = None", "net.fc = None"),
+        ("net = Net(3)\nnet.blocks.pop(-1)", "net.blocks.pop(-1)"),
+        ("net = Net(3)\nsetattr(net, 'fc', nn.Tanh())", "setattr(net, 'fc', nn.Tanh())"),
+        ("net = Net(3)\nconverted(net)", "converted(net)"),
+        ("net = Net(3)\nTools().cut(net)", None),
+        ("net = Net(3)\ntools = Tools()\ntools.cut(net)", "tools = Tools()\ntools.cut(net)"),
+        ("net = Net(3)\nKINDS[0](net)", "KINDS[0](net)"),
+        ("net = Net(3)\nnet.add_both()", "net.add_both()"),
+        (
+            "net = Net(3)\nfirst = net.blocks\nfirst[0] = nn.Tanh()",
+            "first = net.blocks\nfirst[0] = nn.Tanh()",
+        ),
+        (
+            "net = Net(3)\nwhile len(net.blocks):\n    net.blocks.pop()",
+            "while len(net.blocks):\n    net.blocks.pop()",
+        ),
+        ("net, size = Net(3), 4\nnet.fc = nn.Linear(3, 9)", "net.fc = nn.Linear(3, 9)"),
+        (  # it may end before
+            "net = Net(3)\nif D:\n    exit()\nnet.fc = nn.Linear(3, 9)",
+            "if D:\n    return net\nnet.fc = nn.Linear(3, 9)",
+        ),
         # What changes nothing, and what has the name later.
+        ("net = Net(3)\nprobe(net)", None),
         ("net = Net(3)\nfor net in nets:\n    net.fc = nn.Linear(3, 9)", None),
         ("net = Net(3)\nnet.prepare()\ninitialize(net)\nnet.eval()", None),
-        ("net = Net(3)\nnet = nn.DataParallel(net)\nnet.module.fc = nn.Linear(3, 9)", None),
         ("net = Net(3)\nnet = other()\nnet.fc = nn.Linear(3, 9)", None),
         ("Net(3)\nnet.fc = nn.Linear(3, 9)", None),
     ],
@@ -91,6 +143,22 @@ def test_what_is_done_to_a_model_belongs_to_the_way(tmp_path, script, changes):
         lines = body.partition("def with_changes(net):\n")[2].splitlines()
         assert "\n".join(line[4:] for line in lines) == f"{changes}\nreturn net"
         assert note.endswith(" changes the model")
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "net = Net(3)\nnet = nn.DataParallel(net)\nnet.module.fc = nn.Linear(3, 9)",
+        "net = Net(3)\nTrainer(net)",
+        "net = Net(3)\nfor m in net.children():\n    m.low = nn.Tanh()",
+        "part = 3\ndel part.fc\nnet = Net(part)",
+        "part = 3\nadapted(part, 2)\nnet = Net(part)",
+    ],
+)
+def test_what_is_done_by_what_has_the_model_is_told(tmp_path, script):
+    files = {"net.py": NET, "lora.py": LORA, "train.py": f"{START}{script}\n"}
+    (found,) = [text for text in told(tmp_path, files) if "Net(" in text]
+    assert re.search(r"Net\(\w+\)  # before train.py:\d changes the model$", found)
 
 
 def test_what_is_not_run_is_told(tmp_path):
