@@ -104,7 +104,7 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
     def is_named_command(self, note: str) -> bool:
         """Whether the README shows the command of a way, `as in README.md:3`, or names the script
         that does: `as in scripts/large.sh:7`."""
-        place = note.rpartition("as in ")[2].rpartition(":")[0]
+        place = note.rpartition("as in ")[2].partition(";")[0].rpartition(":")[0]
         is_readme = "/" not in place and place.lower().startswith("readme")
         return bool(place) and (is_readme or place.encode() in self.readme)
 

@@ -35,11 +35,14 @@ _HANDS_ON = re.compile(
     rb"[ \t]+[\"']?\$[@*]"
 )
 _VARIABLE = re.compile(
-    r"(?:^|;)[ \t]*(?:(?:export[ \t]+)?(\w+)(?:=(\"[^\"]*\"|'[^']*'|\([^()]*\)|[^\s;]+)"
-    r"|[ \t]*(?:[:?]=|[ \t]=)[ \t]*([^\n#]*))"  # of a Makefile
-    r"|for[ \t]+(\w+)[ \t]+in[ \t]+([^\n;]+))",
+    r"(?:^|;|\bdo\b)[ \t]*(?:(?:export[ \t]+)?(?P<name>\w+)"
+    r"(?:(?P<more>\+?)=(?P<value>\"[^\"]*\"|'[^']*'|\([^()]*\)|[^\s;]+)"
+    r"|[ \t]*(?P<adds>\+?)(?:[:?]=|(?<=[+ \t])=)[ \t]*(?P<line>[^\n#]*))"  # of a Makefile
+    r"|for[ \t]+(?P<item>\w+)[ \t]+in[ \t]+(?P<items>[^\n;]+)"
+    r"|(?P<rule>[\w.-]+[ \t]*):[ \t]*(?P<its>\w+)[ \t]*[:?+]?=[^\n]*)",
     re.MULTILINE,
 )
+_COMMENT = re.compile(r"(?<!\S)#[^\n]*")
 _UNKNOWN = re.compile(r"[$\[\]<>{}…]|\.\.\.")  # of a value that a reader has to fill in
 _LIST = re.compile(r"(?:^(?=\[[\d,. -]*\]$)|=)\[[a-z0-9_,.'\" -]*\]$")  # of Hydra: `dims=[1,2]`
 _REPLACED = re.compile(r"^your_|\bpath/to/")  # of one that a reader replaces by another
@@ -52,6 +55,7 @@ _ALL_OF_ARRAY = re.compile(r"\"(\$\{\w+\[[@*]\]\})\"")
 _OR_ELSE = re.compile(r"\$\{(\w+):?[-=]([^{}]*)\}")
 _VALUE = re.compile(r"[^-]|-\.?\d|$")
 _ASSIGNED = re.compile(r"(\w+)=([^\s$]+)")
+_EXPORTED = re.compile(r"^[ \t]*export[ \t]+(\w+)=([^\s$;\"']+)", re.MULTILINE)
 _BEFORE = re.compile(r"(\b\w+=\S+[ \t]+)+$")  # a command: `WIDTH=8 python train.py`
 _LARGE = 400_000
 _LARGE_PLAIN = 20_000  # of what is only text: what is longer is a log
@@ -75,6 +79,19 @@ class Command(NamedTuple):
     def by_option(self, options: Mapping[str, ast.Call]) -> dict[str, tuple[str, ...]]:
         """The words for each of the options that it gives, those that nothing declares among them,
         and the positional arguments; if all is known of them."""
+        every, unknown = self._words_by_option(options), self.to_fill_in(options)
+        return {name: words for name, words in every.items() if name not in unknown}
+
+    def to_fill_in(self, options: Mapping[str, ast.Call]) -> set[str]:
+        """The options whose values a reader has to fill in."""
+        return {
+            name
+            for name, words in self._words_by_option(options).items()
+            if any(is_to_fill_in(word) or _REPLACED.search(word) for word in words)
+            or is_no_number(options.get(name), words)
+        }
+
+    def _words_by_option(self, options: Mapping[str, ast.Call]) -> dict[str, tuple[str, ...]]:
         flags = {flag: name for name, call in options.items() for flag in words_of(call)}
         words_of_option: dict[str, tuple[str, ...]] = {}
         loose: list[str] = []  # words that no flag takes
@@ -96,14 +113,7 @@ class Command(NamedTuple):
         elif len(loose) == len(arguments):
             places = zip(arguments, loose, strict=True)
             words_of_option = {name: (word,) for name, word in places} | words_of_option
-        return {
-            name: words
-            for name, words in words_of_option.items()
-            if not (
-                any(is_to_fill_in(word) or _REPLACED.search(word) for word in words)
-                or is_no_number(options.get(name), words)
-            )
-        }
+        return words_of_option
 
 
 class Commands:
@@ -242,10 +252,10 @@ def _commands(path: str, text: str) -> Iterator[tuple[str, Command]]:
 
     variables = [*_VARIABLE.finditer(text)]
     for match in reversed(variables):
-        values |= _value(match)
+        values |= {} if match["more"] or match["adds"] else _value(match, {})
     for match in sorted((*variables, *_COMMAND.finditer(text)), key=re.Match.start):
         if match.re is _VARIABLE:
-            ((name, _),) = (value := _value(match)).items()
+            ((name, _),) = (value := _value(match, values)).items()
             if name in changed:
                 yield from again()
             values |= value
@@ -264,14 +274,22 @@ def _used(text: str) -> list[str]:
     return [name for _, name in _USE.findall(text)]
 
 
-def _value(match: re.Match[str]) -> dict[str, list[str]]:
-    """The variable that an assignment sets, or a loop to each of some."""
-    if match[4]:
-        return {match[4]: [word.strip("'\"") for word in match[5].split()] or [""]}
-    value = (match[2] or match[3] or "").strip("'\"")
+def _value(match: re.Match[str], values: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
+    """The variable that an assignment sets, or a loop to each of some; `values`: those before."""
+    if match["item"]:
+        words = [word.strip("'\"") for word in match["items"].split()]
+        return {match["item"]: words or [""]}
+    if match["its"]:
+        return {match["its"]: ["…"]}  # for one rule of a Makefile
+    name, value = match["name"], (match["value"] or match["line"] or "").strip("'\"")
     if value[:1] == "(":  # an array
-        value = " ".join(value[1:-1].split())
-    return {match[1]: [_OR_ELSE.sub(lambda m: m[2] if m[1] == match[1] else m[0], value)]}
+        value = " ".join(_COMMENT.sub("", value[1:-1]).split())
+    before = (values.get(name) or [""])[0]
+    if match["more"] or match["adds"]:
+        value = f"{before} {value}".strip()
+    elif name in _used(value) and name in values:
+        value = _with_values(value, {name: before})
+    return {name: [_OR_ELSE.sub(lambda m: m[2] if m[1] == name else m[0], value)]}
 
 
 def _filled(
@@ -297,7 +315,8 @@ def _filled(
         place = f"{path}:{text.count(chr(10), 0, start) + 1}"
         line_start = text.rfind("\n", 0, match.start()) + 1
         before = _BEFORE.search(text[line_start : match.start()])
-        environ = tuple(_ASSIGNED.findall(before[0])) if before else ()
+        exported = dict(_EXPORTED.findall(text, 0, match.start()))
+        environ = tuple((exported | dict(_ASSIGNED.findall(before[0] if before else ""))).items())
         yield script.removeprefix("./"), Command(tuple(words), place, environ)
 
 

@@ -437,6 +437,8 @@ class FileCalls:
                     evidence = replace(
                         evidence, recipe=dataclasses.replace(evidence.recipe, call=changed)
                     )
+                if "by default" in command:
+                    self.search.query.gaps.setdefault(str(target), command)
                 told = f"as {change}" if later else ""
                 whole_note = "; ".join(filter(None, (note, default, command, told)))
                 yield replace(evidence, way=replace(evidence.way, note=whole_note))

@@ -184,7 +184,7 @@ class OptionWays:
             names_other = any(
                 self.value(name, by_option) != self.value(name, self.chosen) for name in self.naming
             )
-            if names_other or contradicts(by_option, self.statements):
+            if names_other or contradicts(by_option, self.statements, known):
                 continue
             read = {
                 name
@@ -205,7 +205,10 @@ class OptionWays:
                 start = ast.parse("\n".join(["import os", *lines])).body if lines else []
                 with suppress(NoWay):
                     statements = self.as_command_says(by_option) if key else self.filled()
-                    yield [*start, *statements], f"as in {command.place}"
+                    unknown = [n for n in sorted(command.to_fill_in(known)) if self.is_read(n)]
+                    lacking = ", ".join(n for n in unknown if not RUN_SETTING.match(n))
+                    more = f"; {lacking} by default, not as it says" if lacking else ""
+                    yield [*start, *statements], f"as in {command.place}{more}"
                     tried.add((key, *environ))
 
     def as_command_says(self, by_option: Mapping[str, Sequence[str]]) -> list[ast.stmt]:

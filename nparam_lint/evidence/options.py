@@ -65,6 +65,23 @@ def option_calls(
                 yield dest or name, call
 
 
+def typer_options(tree: ast.Module) -> dict[str, ast.Call]:
+    """The options whose flags functions declare as typer has it: `typer.Option(2, "--depth")`."""
+    options: dict[str, ast.Call] = {}
+    for function in (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)):
+        arguments = [*function.args.args, *function.args.kwonlyargs]
+        defaults = [*function.args.defaults, *function.args.kw_defaults]
+        for argument, value in zip(reversed(arguments), reversed(defaults), strict=False):
+            is_option = isinstance(value, ast.Call) and tail(dotted_name(value.func)) == "Option"
+            if is_option and isinstance(value, ast.Call) and value.args:
+                flags = [flag for item in value.args[1:] if (flag := text_of(item))]
+                words = ", ".join(map(repr, flags or [f"--{argument.arg.replace('_', '-')}"]))
+                call = expression(f"add_argument({words}, default={ast.unparse(value.args[0])})")
+                assert isinstance(call, ast.Call)
+                options[argument.arg] = call
+    return options
+
+
 def of_function(function: Function) -> dict[str, ast.expr]:
     """The defaults of the options that click hands to a function as arguments, by name; `...` where
     a command has to give one."""
@@ -159,14 +176,19 @@ def variants(call: ast.Call) -> Iterator[tuple[str, ...]]:
 
 
 def contradicts(
-    words_of_option: Mapping[str, Sequence[str]], statements: Iterable[ast.stmt]
+    words_of_option: Mapping[str, Sequence[str]],
+    statements: Iterable[ast.stmt],
+    options: Mapping[str, ast.Call],
 ) -> bool:
-    """Whether a command gives an option another value than the conditions around a call need."""
+    """Whether an option has another value than the conditions around a call need, by the words of a
+    command, or by its default."""
     for node in statements:
         if isinstance(node, Assumption) and isinstance(node.targets[0], ast.Attribute):
-            words, value = words_of_option.get(node.targets[0].attr), node.value
-            needed = getattr(value, "value", None)
-            if words and isinstance(needed, str) and value_in(words) != needed:
+            name, needed = node.targets[0].attr, getattr(node.value, "value", None)
+            given = value_in(words_of_option[name]) if name in words_of_option else None
+            if given is None and name in options:
+                given = default_text(options[name])
+            if given is not None and isinstance(needed, str) and given != needed:
                 return True
     return False
 

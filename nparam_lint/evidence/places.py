@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, flat, is_main, tail
 from nparam_lint.evidence.inheritance import methods_of, with_bound_methods, with_inherited
-from nparam_lint.evidence.options import option_calls
+from nparam_lint.evidence.options import option_calls, typer_options
 from nparam_lint.evidence.statements import BUILTINS, calls_in, changes, loads, stores
 
 if TYPE_CHECKING:
@@ -87,7 +87,8 @@ class SourceText(Struct, dict=True):
     def options(self) -> dict[str, ast.Call]:
         """The options of the command line that the text declares."""
         is_declared = "add_argument" in self.text or "click" in self.text
-        return dict(option_calls([self.tree])) if is_declared else {}
+        typed = typer_options(self.tree) if "typer" in self.text else {}
+        return typed | dict(option_calls([self.tree]) if is_declared else ())
 
     @cached_property
     def flags(self) -> set[str]:

@@ -863,6 +863,11 @@ CLICK = (
             "    Net(depth, kind)\ntyper.run(main)",
             ["Net(9, '2')"],
         ),
+        (
+            "import typer\ndef main(depth: int, size: str = typer.Option('1', '--kind', '-k')):\n"
+            "    Net(depth, size)\ntyper.run(main)",
+            ["Net(9, '2')"],
+        ),
         ("import fire\ndef main(deep):\n    Net(deep)\nfire.Fire(main)", []),
     ],
 )

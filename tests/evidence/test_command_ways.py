@@ -112,6 +112,22 @@ fit:
         ({"Makefile": MAKEFILE}, "train.py", ["Makefile:5 --d 3 --h 4"]),
         ({"a.sbatch": "srun python -u train.py --d 4\n"}, "train.py", ["a.sbatch:1 --d 4"]),
         ({"R.md": "./train.py --d 4\nsee ./train.py\n"}, "train.py", ["R.md:1 --d 4", "R.md:2 "]),
+        (
+            {"run.sh": "A=(--d 3  # deep\n --h 4)\nA+=(--k 5)\npython a.py ${A[@]}\n"},
+            "a.py",
+            ["run.sh:4 --d 3 --h 4 --k 5"],
+        ),
+        ({"run.sh": 'O="--d 3"\nO="$O --h 4"\npython a.py $O\n'}, "a.py", ["run.sh:3 --d 3 --h 4"]),
+        (
+            {"Makefile": "D = 3\nA = --d $(D)\nA += --h 4\nbig: D = 5\nbig:\n\tpython a.py $(A)\n"},
+            "a.py",
+            ["Makefile:6 --d … --h 4"],
+        ),
+        (
+            {"run.sh": "for d in 1 2; do for h in 3 4; do\npython a.py --d $d --h $h\ndone\n"},
+            "a.py",
+            [f"run.sh:2 --d {d} --h {h}" for d in (1, 2) for h in (3, 4)],
+        ),
         # What a variable is where nothing sets it, and where something does.
         (
             {"run.sh": 'd=${d:-1}\nh=4\npython a.py --d $d --h ${h:-2} --k "${k-3}" $more\n'},
@@ -302,7 +318,7 @@ ZOO = "from torch import nn\nclass Big(nn.Module):\n def __init__(self, d): ...\
         (
             f"{IMPORTS}{OPTIONS}a = p.parse_args()\nNet(a.d, h=a.h)\n",
             {"README.md": "python fit.py --h WIDTH --d 2"},
-            {"": "", "['--d', '2']": "as in README.md:1"},
+            {"": "", "['--d', '2']": "as in README.md:1; h by default, not as it says"},
         ),
         # A command gives what has no default.
         (
@@ -434,6 +450,24 @@ def test_the_command_of_a_package_is_that_of_what_its_main_calls(tmp_path):
     write_files(tmp_path, {"README.md": "python -m tool --d 2\n"})
     files = {"tool/cli.py": script, "tool/__main__.py": "from .cli import main\nmain()\n"}
     assert "as in README.md:1" in [way.way.note for way in ways(tmp_path, files)]
+
+
+def test_an_exported_variable_is_one_of_each_command_after_it():
+    text = "python a.py\nexport WIDTH=7\nDEPTH=2 python a.py\n"
+    every = Commands(["run.sh"], lambda _: text.encode(), b"").of("a.py")
+    assert [dict(command.environ) for command in every] == [{}, {"WIDTH": "7", "DEPTH": "2"}]
+
+
+def test_a_command_does_not_reach_what_the_default_of_an_option_excludes(tmp_path):
+    script = (
+        f"{IMPORTS}{OPTIONS}p.add_argument('--kind', default='plain')\na = p.parse_args()\n"
+        "if a.kind == 'big':\n    Net(a.d, 9)\nelse:\n    Net(a.d, 1)\n"
+    )
+    write_files(tmp_path, {"README.md": "python fit.py --d 2\npython fit.py --d 3 --kind big\n"})
+    found = [(w.recipe.call, w.way.note) for w in ways(tmp_path, {"fit.py": script})]
+    assert ("Net(a.d, 9)", "as in README.md:2") in found
+    assert ("Net(a.d, 9)", "as in README.md:1") not in found
+    assert ("Net(a.d, 1)", "as in README.md:1") in found
 
 
 @pytest.mark.parametrize(
