@@ -13,7 +13,7 @@ from msgspec import Struct
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import FUNCTIONS, dotted_name
 from nparam_lint.evidence.arguments import arguments_of
-from nparam_lint.evidence.statements import NoWay, calls_in, does_work, loads, stores
+from nparam_lint.evidence.statements import NoWay, assign, calls_in, does_work, loads, stores
 from nparam_lint.ground.script_words import WITH_CHANGES
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def later_changes(calls: FileCalls, place: Place, target: Target) -> LaterChange
     """The changes of the model that a call makes, as far as its name goes on to be the model."""
     finder = _Finder(calls, target)
     model, body = finder.after(place)
-    kept = finder.kept(body, {model}, set()) if model else []
+    kept = finder.kept(body, {model, *finder.others}, set()) if model else []
     told = [*finder.told, *finder.before(place)]
     if not (finder.lines or told):
         return None
@@ -61,6 +61,7 @@ def later_changes(calls: FileCalls, place: Place, target: Target) -> LaterChange
     returned = ast.Return(ast.Name(name, ast.Load()))
     parameters = ast.arguments([], [ast.arg(name)], None, [], [], None, [])
     body = [_Renamed(model, name).visit(copy.deepcopy(node)) for node in kept]
+    body = [*(assign(other, ast.Name(name, ast.Load())) for other in sorted(finder.others)), *body]
     function = ast.FunctionDef(WITH_CHANGES, parameters, [*body, returned], [])
     at = f"{calls.path}:{min([*finder.lines, *told])}"
     return LaterChanges(ast.fix_missing_locations(function), at, bool(told))
@@ -86,7 +87,8 @@ class _Finder:
     def __init__(self, calls: FileCalls, target: Target, depth: int = 0) -> None:
         self.calls, self.target = calls, target
         self.depth = depth  # functions around what is looked at
-        self.model = ""  # what the script calls it
+        self.model = ""  # what the script calls it, and what besides
+        self.others: set[str] = set()
         self.lines: list[int] = []
         self.told: list[int] = []
 
@@ -101,7 +103,7 @@ class _Finder:
                 ast.Assign(targets=[ast.Name(id=model), *_])
                 | ast.AnnAssign(target=ast.Name(id=model))
             ):
-                pass
+                self.others = {n for n in stores(statement) - {model} if "." not in n}
             case ast.Assign(targets=[ast.Attribute(ast.Name("self"), attribute)]):
                 model = f"self.{attribute}"
             case ast.Assign(targets=[ast.Tuple(names)], value=ast.Tuple(values)):
@@ -331,7 +333,8 @@ class _Finder:
             for node in nodes:
                 if isinstance(node, ast.Assign) and _reads(node.value, known):
                     if not finder.makes_part(node.value):
-                        known |= {name for name in stores(node) if "." not in name}
+                        is_own = "self" in known  # its attributes are known with it
+                        known |= {n for n in stores(node) if not (is_own and "." in n)}
                 elif isinstance(node, ast.For) and _reads(node.iter, known):
                     known |= stores(node.target)
         for node in nodes:

@@ -62,6 +62,11 @@ class Trainer:
     def __init__(self, model):
         model.fc = nn.Tanh()
 
+class Holder:
+    def __init__(self, model):
+        self.model = model
+        self.model.fc = nn.Tanh()
+
 def initialize(model):
     model.fc.bias.data.zero_()
     model.is_new = True
@@ -119,6 +124,7 @@ START = "import torch\nfrom torch import nn\nfrom lora import *\nfrom net import
             "net = Net(3)\nwhile len(net.blocks):\n    net.blocks.pop()",
             "while len(net.blocks):\n    net.blocks.pop()",
         ),
+        ("net = b = Net(3)\nb.fc = nn.Tanh()", "b = net\nb.fc = nn.Tanh()"),
         ("net, size = Net(3), 4\nnet.fc = nn.Linear(3, 9)", "net.fc = nn.Linear(3, 9)"),
         (  # it may end before
             "net = Net(3)\nif D:\n    exit()\nnet.fc = nn.Linear(3, 9)",
@@ -150,6 +156,7 @@ def test_what_is_done_to_a_model_belongs_to_the_way(tmp_path, script, changes):
     [
         "net = Net(3)\nnet = nn.DataParallel(net)\nnet.module.fc = nn.Linear(3, 9)",
         "net = Net(3)\nTrainer(net)",
+        "net = Net(3)\nHolder(net)",
         "net = Net(3)\nfor m in net.children():\n    m.low = nn.Tanh()",
         "part = 3\ndel part.fc\nnet = Net(part)",
         "part = 3\nadapted(part, 2)\nnet = Net(part)",
