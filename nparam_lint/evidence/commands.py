@@ -79,19 +79,12 @@ class Command(NamedTuple):
     def by_option(self, options: Mapping[str, ast.Call]) -> dict[str, tuple[str, ...]]:
         """The words for each of the options that it gives, those that nothing declares among them,
         and the positional arguments; if all is known of them."""
-        every, unknown = self._words_by_option(options), self.to_fill_in(options)
-        return {name: words for name, words in every.items() if name not in unknown}
+        return self.split(options)[0]
 
-    def to_fill_in(self, options: Mapping[str, ast.Call]) -> set[str]:
-        """The options whose values a reader has to fill in."""
-        return {
-            name
-            for name, words in self._words_by_option(options).items()
-            if any(is_to_fill_in(word) or _REPLACED.search(word) for word in words)
-            or is_no_number(options.get(name), words)
-        }
-
-    def _words_by_option(self, options: Mapping[str, ast.Call]) -> dict[str, tuple[str, ...]]:
+    def split(
+        self, options: Mapping[str, ast.Call]
+    ) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
+        """The same, and the words for the options whose values a reader has to fill in."""
         flags = {flag: name for name, call in options.items() for flag in words_of(call)}
         words_of_option: dict[str, tuple[str, ...]] = {}
         loose: list[str] = []  # words that no flag takes
@@ -113,7 +106,13 @@ class Command(NamedTuple):
         elif len(loose) == len(arguments):
             places = zip(arguments, loose, strict=True)
             words_of_option = {name: (word,) for name, word in places} | words_of_option
-        return words_of_option
+        known: dict[str, tuple[str, ...]] = {}
+        to_fill_in: dict[str, tuple[str, ...]] = {}
+        for name, given in words_of_option.items():
+            is_gap = any(is_to_fill_in(word) or _REPLACED.search(word) for word in given)
+            is_gap = is_gap or is_no_number(options.get(name), given)
+            (to_fill_in if is_gap else known)[name] = given
+        return known, to_fill_in
 
 
 class Commands:
@@ -300,6 +299,12 @@ def _filled(
     used = _used(template)
     used += [name for use in used for value in values.get(use, ()) for name in _used(value)]
     names = [name for name in dict.fromkeys(used) if len(values.get(name, ())) > 1]
+    script = (match[1] or match[2].replace(".", "/") + ".py").removeprefix("./")
+    place = f"{path}:{text.count(chr(10), 0, start) + 1}"
+    line_start = text.rfind("\n", 0, match.start()) + 1
+    before = _BEFORE.search(text[line_start : match.start()])
+    exported = dict(_EXPORTED.findall(text, 0, match.start()))
+    environ = tuple((exported | dict(_ASSIGNED.findall(before[0] if before else ""))).items())
     for chosen in islice(product(*(values[name] for name in names)), _ENTRIES):
         values_here = {name: each[0] for name, each in values.items()} | dict(
             zip(names, chosen, strict=True)
@@ -311,13 +316,7 @@ def _filled(
             words = shlex.split(line, comments=True)
         except ValueError:  # a quote that stands alone
             words = [word.strip("'\"") for word in line.split()]
-        script = match[1] or match[2].replace(".", "/") + ".py"
-        place = f"{path}:{text.count(chr(10), 0, start) + 1}"
-        line_start = text.rfind("\n", 0, match.start()) + 1
-        before = _BEFORE.search(text[line_start : match.start()])
-        exported = dict(_EXPORTED.findall(text, 0, match.start()))
-        environ = tuple((exported | dict(_ASSIGNED.findall(before[0] if before else ""))).items())
-        yield script.removeprefix("./"), Command(tuple(words), place, environ)
+        yield script, Command(tuple(words), place, environ)
 
 
 def _with_values(line: str, values: Mapping[str, str]) -> str:

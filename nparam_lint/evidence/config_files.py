@@ -64,6 +64,10 @@ _OF_CLASS = re.compile(r"([A-Z]\w*)\.\w+$")  # as argbind has them
 _BASE = re.compile(r"_*base(_config)?_*$", re.IGNORECASE)
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
 _CLASS = re.compile(rb"^class[ \t]+(\w+)", re.MULTILINE)
+_RENAMED = re.compile(
+    rb"^@[\w.]+\.register\w*\((?:name\s*=\s*)?[\"']([^\"'\n]+)[\"'].*\)\s*\nclass[ \t]+(\w+)",
+    re.MULTILINE,
+)
 _INCLUDES = re.compile(r"^__include__:(.*?)(?=^\w|\Z)", re.MULTILINE | re.DOTALL)
 _YAML = re.compile(r"[\w./-]+\.ya?ml")
 _LARGEST = 1_000_000  # bytes of a file that is looked at
@@ -209,17 +213,23 @@ class ConfigFiles:
     def class_in(self, file: ConfigFile) -> tuple[Symbol | None, int]:
         """The class of the project that the file names somewhere, or one that it is based on, and
         the line."""
-        for entry in file.entries:
-            if _NAME.match(entry.value):
-                symbol = self.meaning(entry.value)
+        files, line = [file], 0
+        for each in files:
+            for entry in each.entries:
+                symbol = self.meaning(entry.value) if _NAME.match(entry.value) else None
                 if symbol and symbol.kind != "outside" and self.makes_model(symbol):
-                    return symbol, entry.line
+                    return symbol, line or entry.line
+            line = 1  # what a base says stands nowhere in the file
+            files += self._bases(each, files)
+        return None, 1
+
+    def _bases(self, file: ConfigFile, known: Sequence[ConfigFile]) -> Iterator[ConfigFile]:
+        """The files that a file is based on, but for those that are known."""
         for entry in file.entries:
             if _BASE.match(str(entry.keys[0])) and entry.value.endswith(CONFIG_SUFFIXES):
                 base = self.file(normpath(join(parent(file.path), entry.value)))
-                if base and base.path != file.path:
-                    return self.class_in(base)[0], 1
-        return None, 1
+                if base and base not in known:
+                    yield base
 
     def makes_model(self, symbol: Symbol) -> bool:
         """Whether calling this gives a model."""
@@ -249,19 +259,25 @@ class ConfigFiles:
 
     def registered(self, name: str) -> Symbol | None:
         """The class of a name that the project registers; if it registers none, the one it has."""
-        word = re.escape(name).encode()
-        start = rb"^@[\w.]+\.register\w*\("
-        entry = re.compile(start + rb".*\)\s*\nclass[ \t]+%s\b" % word, re.MULTILINE)
-        source, files = self.discovery.tree.source, self.discovery.tree.files
+        entry = re.compile(
+            rb"^@[\w.]+\.register\w*\(.*\)\s*\nclass[ \t]+%s\b" % name.encode(), re.MULTILINE
+        )
+        source = self.discovery.tree.source
         paths = [path for path in self._classes.get(name, ()) if entry.search(source(path))]
-        if not paths:  # by another name than its own
-            start += rb"(?:name\s*=\s*)?[\"']%s[\"'].*\)\s*\nclass[ \t]+(\w+)" % word
-            other = re.compile(start, re.MULTILINE)
-            named = [(at, m) for at in sorted(files) for m in other.finditer(source(at))]
-            if len(named) == 1:
-                ((path, match),) = named
-                return Symbol("class", path, match[1].decode())
+        renamed = [] if paths else self._renamed.get(name, [])
+        if len(renamed) == 1:
+            return renamed[0]
         return Symbol("class", paths[0], name) if len(paths) == 1 else self.class_named(name)
+
+    @cached_property
+    def _renamed(self) -> dict[str, list[Symbol]]:
+        """The classes that are registered by each name that is not said by themselves."""
+        tree, classes = self.discovery.tree, dict[str, list[Symbol]]()
+        for path in sorted(tree.files):
+            for name, owner in _RENAMED.findall(tree.source(path)):
+                symbol = Symbol("class", path, owner.decode())
+                classes.setdefault(name.decode(), []).append(symbol)
+        return classes
 
     @cached_property
     def _classes(self) -> dict[str, list[str]]:

@@ -33,21 +33,23 @@ BOUND = "$gin"
 # Of a command for Hydra: p, n or d, for its path, name or directory of configs, and the value.
 HYDRA_OPTION = re.compile(r"(?<!\S)-(?:-config-|c)([pnd])(?:ath|ame|ir)?[= ](\S+)")
 _RUNS = r"\b(?:Fire|typer\.run|defopt\.run)"
-_RUNS_TYPED = re.compile(r"(^|\.)(CLI|auto_cli)$|^tyro\.cli$")
-# The name has `arg` in it, as that of any function that parses options.
-_TAKEN = """
-def arguments_of_{0}():
+_RUNS_TYPED = r"\b(?:CLI|auto_cli|tyro\.cli)"
+# So begins the name of a function that asks a library for them; with `arg` in it, as that of any
+# function that parses options.
+TAKES = "arguments_of_"
+_TAKEN = f"""
+def {TAKES}{{0}}():
     import functools, inspect, types
     taken = types.SimpleNamespace()
-    @functools.wraps({0})
+    @functools.wraps({{0}})
     def take(*args, **options):
-        bound = inspect.signature({0}).bind(*args, **options)
+        bound = inspect.signature({{0}}).bind(*args, **options)
         bound.apply_defaults()
         vars(taken).update(bound.arguments)
-    {1}
+    {{1}}
     return taken
-options = arguments_of_{0}()
-{2}
+options = {TAKES}{{0}}()
+{{2}}
 """
 _COMPOSE = "__import__('hydra').compose"
 
@@ -58,7 +60,12 @@ def takes_options(function: Function, text: str) -> bool:
     decorators = (tail(dotted_name(getattr(d, "func", d))) for d in function.decorator_list)
     if any(name in ("command", "option", "argument") for name in decorators):
         return True
-    return bool(re.search(rf"{_RUNS}\(\s*{re.escape(function.name)}\b", text))
+    return _is_given(function, _RUNS, text)
+
+
+def _is_given(function: Function, runner: str, text: str) -> bool:
+    """Whether a text hands a function to what runs it: `Fire(main)`."""
+    return bool(re.search(rf"{runner}\(\s*{re.escape(function.name)}\b", text))
 
 
 def parameter_values(function: Function, path: str) -> list[ast.stmt]:
@@ -79,13 +86,16 @@ def parameter_values(function: Function, path: str) -> list[ast.stmt]:
     return []
 
 
-def values_by_type(function: Function, tree: ast.Module, names: Sequence[str]) -> list[ast.stmt]:
+def values_by_type(
+    function: Function, text: str, tree: ast.Module, names: Sequence[str]
+) -> list[ast.stmt]:
     """The statements that give parameters of a function the values that a library reads for them by
-    their types, as it calls the function in a file: `tyro.cli(main)`, `CLI(main)`. Empty where none
-    does."""
-    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
-        is_run = _RUNS_TYPED.search(dotted_name(call.func)) and call.args
-        if is_run and dotted_name(call.args[0]) == function.name:
+    their types, as it calls the function in a text: `tyro.cli(main)`, `CLI(main)`. Empty where none
+    does. `tree`: that of the text."""
+    is_run = _is_given(function, _RUNS_TYPED, text)
+    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if is_run else ():
+        is_runner = re.search(f"{_RUNS_TYPED}$", dotted_name(call.func))
+        if is_runner and call.args and dotted_name(call.args[0]) == function.name:
             given = ast.Call(call.func, [ast.Name("take", ast.Load())], call.keywords)
             values = "\n".join(f"{name} = options.{name}" for name in names)
             return ast.parse(_TAKEN.format(function.name, ast.unparse(given), values)).body
@@ -99,9 +109,8 @@ def _composed(parameter: str, call: ast.Call, path: str) -> list[ast.stmt]:
     folder = words.get("config_path", ast.Constant(None))
     name = words.get("config_name", ast.Constant("config"))
     if isinstance(folder, ast.Constant) and isinstance(folder.value, str):
-        place = folder.value
-        if place.endswith(".yaml"):  # as Hydra had it before it was 1.0
-            name, place = ast.Constant(place.rpartition("/")[2]), parent(place)
+        place, config = folder_and_config(folder.value)
+        name = ast.Constant(config) if config else name
         folder = ast.Constant(normpath(f"/{parent(path)}/{place}").lstrip("/"))
     if isinstance(name, ast.Constant) and isinstance(name.value, str):
         name = ast.Constant(name.value.removesuffix(".yaml"))
@@ -113,6 +122,11 @@ def _composed(parameter: str, call: ast.Call, path: str) -> list[ast.stmt]:
         f"with __import__('hydra').{start}, version_base=None):\n"
         f"    {parameter} = {_COMPOSE}({ast.unparse(name)}, overrides={overrides})"
     ).body
+
+
+def folder_and_config(path: str) -> tuple[str, str]:
+    """A `config_path` of Hydra, which is a folder; before Hydra was 1.0, a file in it."""
+    return (parent(path), path.rpartition("/")[2]) if path.endswith(".yaml") else (path, "")
 
 
 def overrides(words: Sequence[str]) -> list[str]:

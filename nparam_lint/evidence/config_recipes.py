@@ -69,11 +69,9 @@ _TEMPLATES: dict[str, _Template] = {
 }
 # The same of a class that the script names.
 _TEMPLATES["lightning arguments"] = _TEMPLATES["lightning"]._replace(
-    setup=_TEMPLATES["lightning"].setup.replace(
-        "\nbuild =",
-        "\nname = f'{{{name}.__module__}}.{{{name}.__qualname__}}'\n"
-        "config = {{'class_path': name, 'init_args': config}}\nbuild =",
-    )
+    setup=f"{_TEMPLATES['lightning'].setup}\n"
+    "name = f'{{{name}.__module__}}.{{{name}.__qualname__}}'\n"
+    "config = {{'class_path': name, 'init_args': config}}",
 )
 # What a project defines to build its configs by, and how it is used.
 _BUILDERS: dict[str, tuple[str, _Template]] = {

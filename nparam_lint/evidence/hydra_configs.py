@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from nparam_lint.discover.syntax import tail
 from nparam_lint.evidence.commands import is_to_fill_in
 from nparam_lint.evidence.config_commands import OF_RUN
-from nparam_lint.evidence.config_libraries import HYDRA_OPTION, overrides
+from nparam_lint.evidence.config_libraries import HYDRA_OPTION, folder_and_config, overrides
 from nparam_lint.ground.paths import ancestors, join, parent
 from nparam_lint.ground.script_words import RUN_SETTING
 
@@ -68,9 +68,9 @@ class HydraConfigs:
                     given = dict(HYDRA_OPTION.findall(" ".join(command.words if command else ())))
                     folder = given.get("p") or _argument("config_path", said)
                     name = given.get("n") or _argument("config_name", said) or "config"
-                    if folder and folder.endswith(".yaml"):  # as Hydra had it before it was 1.0
-                        folder, name = parent(folder), folder.rpartition("/")[2]
                     if folder is not None and "d" not in given:
+                        folder, config = folder_and_config(folder)
+                        name = config or name
                         root = normpath(f"/{parent(path)}/{folder}").lstrip("/")
                         using = mains.setdefault(_Main(root, name.split(".yaml")[0]), [])
                         using += [command] if command else []

@@ -13,7 +13,15 @@ from msgspec import Struct
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import FUNCTIONS, dotted_name
 from nparam_lint.evidence.arguments import arguments_of
-from nparam_lint.evidence.statements import NoWay, assign, calls_in, does_work, loads, stores
+from nparam_lint.evidence.statements import (
+    NoWay,
+    assign,
+    calls_in,
+    does_work,
+    ends_script,
+    loads,
+    stores,
+)
 from nparam_lint.ground.script_words import WITH_CHANGES
 
 if TYPE_CHECKING:
@@ -37,7 +45,6 @@ _TAKES_AWAY = frozenset(("pop", "popitem", "clear", "__delitem__"))
 _OF_TORCH = re.compile(r"(weight_norm|spectral_norm|register_parametrization)$")
 _NO_PART = re.compile(r"\.(optim|utils|distributed|cuda)\.|Loss$|Parallel$|(^|\.)Tensor$")
 _BLOCKS = ast.If, ast.For, ast.With, ast.Try, ast.While, ast.Match
-_EXITS = ("exit", "quit", "sys.exit", "os._exit")
 
 
 class LaterChanges(Struct, frozen=True):
@@ -381,10 +388,7 @@ def _given(
 
 def _leaves(body: Sequence[ast.stmt]) -> bool:
     """Whether what follows a block is not reached from its end."""
-    end = body[-1] if body else None
-    call = end.value if isinstance(end, ast.Expr) else None
-    is_exit = isinstance(call, ast.Call) and dotted_name(call.func) in _EXITS
-    return is_exit or isinstance(end, (ast.Return, ast.Raise))
+    return ends_script(body) or (bool(body) and isinstance(body[-1], ast.Return))
 
 
 def _root(node: ast.AST) -> str:
@@ -400,14 +404,16 @@ def _root(node: ast.AST) -> str:
 
 def _within(node: ast.AST, models: set[str]) -> bool:
     """Whether this is one of these names, or a part of what has one of them."""
-    root = _root(node)
-    return root in models or ("self" in models and root.startswith("self."))
+    return _is_known(_root(node), models)
 
 
 def _reads(node: ast.AST, models: set[str]) -> bool:
-    return any(
-        name in models or ("self" in models and name.startswith("self.")) for name in loads(node)
-    )
+    """Whether this reads one of them."""
+    return any(_is_known(name, models) for name in loads(node))
+
+
+def _is_known(name: str, models: set[str]) -> bool:
+    return name in models or ("self" in models and name.startswith("self."))
 
 
 def _named(model: str, context: ast.expr_context) -> ast.expr:

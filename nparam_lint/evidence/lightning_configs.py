@@ -69,6 +69,8 @@ class LightningConfigs:
 
     def node(self, file: ConfigFile) -> ModelNode | None:
         """That of the class that a script gives LightningCLI, if the file has its arguments."""
+        if not self._classes:
+            return None
         names = {str(keys[1]) for keys, *_ in file.entries if keys[0] == _MODEL and len(keys) > 1}
         linked = {target[1] for _, target in self._links if target[:1] == (_MODEL,)}
         fitting: list[Symbol] = []

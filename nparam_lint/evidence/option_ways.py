@@ -11,7 +11,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import dotted_name
-from nparam_lint.evidence.config_libraries import composed_as_said, composes
+from nparam_lint.evidence.config_libraries import TAKES, composed_as_said, composes
 from nparam_lint.evidence.options import (
     NeedsCommand,
     arguments_of_script,
@@ -172,12 +172,12 @@ class OptionWays:
         needed |= holds_others(self.options)
         # No `add_argument` says which options there are.
         is_open = any(map(is_group, self.options.values())) or any(
-            isinstance(node, ast.FunctionDef) and node.name.startswith("arguments_of_")
+            isinstance(node, ast.FunctionDef) and node.name.startswith(TAKES)
             for node in self.statements
         )
+        known = self.options_elsewhere | self.options
         for command in self.search.commands_of(self.home.path):
-            known = self.options_elsewhere | self.options
-            by_option = command.by_option(known)
+            by_option, to_fill_in = command.split(known)
             if "add_subparsers" in self.home.text.text:
                 first = takewhile(lambda word: not word.startswith("-"), command.words)
                 by_option = {"": tuple(first), **by_option}
@@ -205,7 +205,7 @@ class OptionWays:
                 start = ast.parse("\n".join(["import os", *lines])).body if lines else []
                 with suppress(NoWay):
                     statements = self.as_command_says(by_option) if key else self.filled()
-                    unknown = [n for n in sorted(command.to_fill_in(known)) if self.is_read(n)]
+                    unknown = [n for n in sorted(to_fill_in) if self.is_read(n)]
                     lacking = ", ".join(n for n in unknown if not RUN_SETTING.match(n))
                     more = f"; {lacking} by default, not as it says" if lacking else ""
                     yield [*start, *statements], f"as in {command.place}{more}"

@@ -214,7 +214,9 @@ class Slice(StatementSlice):
             self.given_outside |= set(parameters)
             return []
         statements = parameter_values(function, self.text.path) if len(parameters) == 1 else []
-        statements = statements or values_by_type(function, self.text.tree, parameters)
+        statements = statements or values_by_type(
+            function, self.text.text, self.text.tree, parameters
+        )
         if statements:
             need |= loads(*statements) - BUILTINS.union(*map(stores, statements))
             return statements

@@ -19,6 +19,7 @@ from nparam_lint.evidence.statements import (
     changed,
     changed_by_call,
     changes,
+    ends_script,
     loads,
     stores,
     variables,
@@ -40,7 +41,6 @@ _MAKES_PARSER = (
     "add_subparsers",
     "add_parser",
 )
-_EXITS = ("exit", "quit", "sys.exit")
 
 
 class _Branch(NamedTuple):
@@ -280,10 +280,7 @@ class StatementSlice(Struct):
     ) -> _Branch:
         """`other`: the other branch, if this one may be taken. What that does not set has a value
         before, which it keeps where what is not run would give another; that is noted."""
-        end = body[-1] if body else None
-        call = end.value if isinstance(end, ast.Expr) else None
-        is_exit = isinstance(call, ast.Call) and dotted_name(call.func) in _EXITS
-        if is_exit or isinstance(end, ast.Raise):
+        if ends_script(body):
             return _Branch([], set(), ends=True)
         branch_need = set(need)
         try:

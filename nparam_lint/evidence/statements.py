@@ -23,12 +23,13 @@ from nparam_lint.ground.script_words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 _ADDS_OPTIONS = re.compile(
     r"(^|[._])(add|set|register)_(\w+_)?(args|arguments|options|opts|flags)$"
 )
 _PARSER = re.compile(r"(^|_)(arg_?)?parser$")  # what gets one adds to it: `model_opts(parser)`
+_EXITS = ("exit", "quit", "sys.exit", "os._exit")
 BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__"}
 
 
@@ -161,6 +162,14 @@ def variables(need: set[str]) -> set[str]:
 
 def calls_in(node: ast.AST) -> Iterator[ast.Call]:
     return (item for item in ast.walk(node) if isinstance(item, ast.Call))
+
+
+def ends_script(body: Sequence[ast.stmt]) -> bool:
+    """Whether a block ends with the script, or with an error."""
+    end = body[-1] if body else None
+    call = end.value if isinstance(end, ast.Expr) else None
+    is_exit = isinstance(call, ast.Call) and dotted_name(call.func) in _EXITS
+    return is_exit or isinstance(end, ast.Raise)
 
 
 def does_work(name: str) -> bool:

@@ -280,6 +280,8 @@ def test_a_class_may_stand_in_the_file_that_another_is_based_on(tmp_path):
         "base.yaml": "model: Plain\nwidth: 1\n",
         "a/big.yaml": "_BASE_: ../base.yaml\nwidth: 4\n",
         "a/none.yaml": "_BASE_: ../other.yaml\nwidth: 5\n",
+        "a/x.yaml": "_BASE_: y.yaml\nwidth: 6\n",
+        "a/y.yaml": "_BASE_: x.yaml\nwidth: 7\n",
     }
     reader = READER.replace("**arg.model_args", "arg.width")
     made = config_models(tmp_path, {"nets.py": SECTIONS, "main.py": reader, **files})
