@@ -28,6 +28,9 @@ _COMMAND = re.compile(
     r"[ \t]-m[ \t]+(?!torch\.|deepspeed\.|accelerate\.)(\w+(?:\.\w+)+|\w+(?![^\n]*\.py\b)))"
     r"((?:<[^<>\n]+>|[^\n\\;|&>`]|\\[ \t]*(?:#[^\n]*)?\n?)*)"
 )
+# What a package installs: `mynet = "mynet.cli:main"`, in the files that declare it.
+_ENTRY_POINT = re.compile(rb"[\"']?([\w-]+)[\"']?[ \t]*=[ \t]*[\"']?([a-zA-Z_][\w.]*):\w+")
+_DECLARE_ENTRY_POINTS = ("pyproject.toml", "setup.cfg", "setup.py")
 _CONTINUED = re.compile(r"\\[ \t]*(#[^\n]*)?\n")  # `\ # of the network` of a README
 # A script that hands its own arguments on: `python -m torch.distributed.launch main.py "$@"`.
 _HANDS_ON = re.compile(
@@ -143,9 +146,15 @@ class Commands:
         return [command for _, command in sorted(every, key=itemgetter(0))]
 
     @cached_property
-    def _handing_on(self) -> dict[str, str]:
-        """Shell script → the script that gets its arguments."""
+    def _other_names(self) -> dict[str, str]:
+        """What else runs a script: the commands that the package installs, and the shell scripts
+        that hand their arguments on."""
         scripts: dict[str, str] = {}
+        for path in _DECLARE_ENTRY_POINTS:
+            for name, module in _ENTRY_POINT.findall(self._read(path)):
+                script = module.decode().replace(".", "/") + ".py"
+                if any(at in self._modules for at in (script, f"src/{script}")):
+                    scripts[name.decode()] = script
         for path in self._texts:
             match = _HANDS_ON.search(self._read(path)) if is_script(path) else None
             if match:
@@ -159,14 +168,17 @@ class Commands:
             is_read = is_doc(path) or path.endswith(".txt") or is_script(path)
             source = self._read(path) if is_read else b""
             most = _LARGE_PLAIN if path.endswith(".txt") else _LARGE
-            names = [name for name in self._handing_on if name.encode() in source]
+            names = [name for name in self._other_names if name.encode() in source]
             is_command = names or b".py" in source or b" -m " in source
             if len(source) > most or not is_command:
                 continue
             text = source.decode("utf-8", "replace").replace("\r\n", "\n")
             for name in names:
-                script = self._handing_on[name]
-                text = re.sub(rf"(?:\S*/)?(?<![\w-]){re.escape(name)}", f"python {script}", text)
+                run = rf"(?:\S*/)?(?<![\w-]){re.escape(name)}"
+                if not is_script(name):  # at the start of a line, with options
+                    run = rf"^[ \t]*(?:[$>%][ \t]*)?{re.escape(name)}"
+                    run += r"(?=[ \t]+(?:[^\n]*[ \t])?(?:-|\\\n))"
+                text = re.sub(run, f"python {self._other_names[name]}", text, flags=re.MULTILINE)
             numbers: Counter[str] = Counter()
             is_named = path.encode() in self._readme
             every = (

@@ -140,18 +140,24 @@ class ConfigRecipes:
     def of_wholes(self, nodes: Mapping[str, ModelNode]) -> Iterator[tuple[ModelNode, Recipe, str]]:
         """See `HydraConfigs.wholes`; each with its recipe, and a note."""
         for node, composed in self._hydra.wholes(nodes):
-            recipe = self._instantiate(composed.lines, composed.keys, node)
-            yield node, self._importable(recipe, node), composed.note
+            file = self.files.file(node.path)
+            edits, note = self._hydra.edited(file, composed.keys, True) if file else ([], "")
+            recipe = self._instantiate("\n".join([composed.lines, *edits]), composed.keys, node)
+            told = "; ".join(filter(None, (composed.note, note)))
+            yield node, self._importable(recipe, node), told
 
     def _by_hydra(self, node: ModelNode, file: ConfigFile) -> tuple[Recipe, str]:
         composed = self._hydra.composed(node, file)
         if composed is None:
-            return self._instantiate(_load(file), node.keys, node), ""
+            edits, note = self._hydra.edited(file, node.keys, False)
+            return self._instantiate("\n".join([_load(file), *edits]), node.keys, node), note
         lines, keys, note = composed
+        edits, edited = self._hydra.edited(file, keys, True)
+        note = "; ".join(filter(None, (note, edited)))
         changes = _without_weights(file, keys[: len(keys) - len(node.keys)])
         if changes:
             lines = "\n".join([lines, "from omegaconf import OmegaConf", *changes])
-        return self._instantiate(lines, keys, node), note
+        return self._instantiate("\n".join([lines, *edits]), keys, node), note
 
     def _instantiate(self, setup: str, keys: Keys, node: ModelNode) -> Recipe:
         """As Hydra does it, in the names of the script that registers resolvers, if any does."""

@@ -18,7 +18,7 @@ from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, flat, returned_c
 from nparam_lint.evidence.call_cuts import CallCuts
 from nparam_lint.evidence.call_search import CallSearch
 from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BUILDS, BUILDS_IN_TEXT
-from nparam_lint.evidence.later_changes import later_changes
+from nparam_lint.evidence.later_changes import change_by_caller, later_changes
 from nparam_lint.evidence.named_models import (
     GIVEN_LOOKED_UP,
     LOOKED_UP,
@@ -373,6 +373,9 @@ class FileCalls:
         is_sketch = any(isinstance(v, ast.Constant) and v.value is Ellipsis for v in values)
         rank, is_inside = self.placed(place)
         later = None if is_inside or part or as_made else later_changes(self, place, target)
+        if rank == FACTORY and not (default or as_made) and self.is_told(place):
+            by_caller = change_by_caller(self, place)
+            default = f"before {by_caller} changes the model" if by_caller else ""
         is_bare = self.search.needs_nothing(target, call) and (rank >= TEST or not later)
         if is_sketch or (is_bare and not self.prepares(target)):
             return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
+from itertools import islice, product
 from posixpath import normpath
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,6 +14,7 @@ from nparam_lint.discover.syntax import tail
 from nparam_lint.evidence.commands import is_to_fill_in
 from nparam_lint.evidence.config_commands import OF_RUN
 from nparam_lint.evidence.config_libraries import HYDRA_OPTION, folder_and_config, overrides
+from nparam_lint.evidence.hydra_edits import edits
 from nparam_lint.ground.paths import ancestors, join, parent
 from nparam_lint.ground.script_words import RUN_SETTING
 
@@ -30,6 +32,7 @@ _PACKAGE = re.compile(r"#\s*@package\s+(\S+)")
 _INITIALISES = re.compile(
     r"^[ \t]*(hydra\s*\.\s*)?initialize(_config_module|_config_dir)?\s*\(", re.MULTILINE
 )
+_SWEEP = 16  # of the values that a command sweeps over
 _LOGGING = re.compile(r"override +/?(hydra/)?(job|hydra)_logging\s*:")
 
 
@@ -38,6 +41,13 @@ class _Main(NamedTuple):
 
     root: str
     name: str
+
+
+class _Runs(NamedTuple):
+    """The scripts that compose a config first, and the commands that run them."""
+
+    scripts: list[str]
+    commands: list[Command]
 
 
 class Composed(NamedTuple):
@@ -55,11 +65,29 @@ class HydraConfigs:
     def __init__(self, files: ConfigFiles) -> None:
         self.files = files
 
+    def edited(self, file: ConfigFile, keys: Keys, is_whole: bool) -> tuple[list[str], str]:
+        """What the script of a config changes at these keys: the lines that do it, and a note on
+        what they do not do. `is_whole`: the config is there as the script has it, and the keys are
+        not just those of the file."""
+        main, query = self._main(file.path), self.files.query
+        scripts = self.mains[main].scripts[:1] if main else ()
+        name = _name(file.path, main.root) if main else ""
+        if main and main.name != name and not is_whole:
+            keys = (*_package(file, name), *keys)
+        else:
+            is_whole = True
+        every = (edit for script in scripts for edit in edits(script, query.syntax(script)))
+        about = [edit for edit in every if edit.is_about(keys)]
+        lines = [edit.line for edit in about if edit.line and is_whole]
+        opened = ["from omegaconf import OmegaConf", "OmegaConf.set_struct(config, False)"]
+        notes = (f"before {edit.at} changes the model" for edit in about if edit.line not in lines)
+        return [*(opened if lines else ()), *lines], next(notes, "")
+
     @cached_property
-    def mains(self) -> dict[_Main, list[Command]]:
+    def mains(self) -> dict[_Main, _Runs]:
         """What the scripts of the project say, those that train first, or the commands that run
-        them; each with these commands."""
-        mains: dict[_Main, list[Command]] = {}
+        them; each with these."""
+        mains: dict[_Main, _Runs] = {}
         for path in sorted(self.files.python_with("hydra"), key=lambda p: ("train" not in p, p)):
             commands = self.files.query.commands.of(path)
             for match in _MAIN.finditer(self.files.query.text(path)):
@@ -72,8 +100,9 @@ class HydraConfigs:
                         folder, config = folder_and_config(folder)
                         name = config or name
                         root = normpath(f"/{parent(path)}/{folder}").lstrip("/")
-                        using = mains.setdefault(_Main(root, name.split(".yaml")[0]), [])
-                        using += [command] if command else []
+                        runs = mains.setdefault(_Main(root, name.split(".yaml")[0]), _Runs([], []))
+                        runs.scripts.append(path)
+                        runs.commands.extend([command] if command else ())
         return mains
 
     def _main(self, path: str) -> _Main | None:
@@ -127,8 +156,7 @@ class HydraConfigs:
     def _commanded(self, main: _Main) -> Iterator[tuple[Composed, dict[str, str]]]:
         """A script's config as each command says it that changes more than the run, and the groups
         of which that chooses an option, itself or by a file that it names."""
-        for command in self.mains[main]:
-            words = overrides(command.words)
+        for command, words in self._variants(self.mains[main].commands):
             keys = [word.lstrip("+~").partition("=")[0] for word in words]
             is_of_run = all(OF_RUN.match(key) or RUN_SETTING.match(tail(key)) for key in keys)
             if is_of_run or any(map(is_to_fill_in, words)):
@@ -140,6 +168,19 @@ class HydraConfigs:
                     chosen |= {key: option, **_defaults(file)}
             composed = self._compose(main, (), *words)
             yield composed._replace(note=f"as in {command.place}"), chosen
+
+    def _variants(self, commands: Sequence[Command]) -> Iterator[tuple[Command, list[str]]]:
+        """Each command with its overrides; one that sweeps over some, with each of them."""
+        for command in commands:
+            words = overrides(command.words)
+            if {"-m", "--multirun"}.isdisjoint(command.words):
+                yield command, words
+                continue
+            values = [
+                [*map(f"{k}={{}}".format, v.split(","))]
+                for k, _, v in (w.partition("=") for w in words)
+            ]
+            yield from ((command, [*each]) for each in islice(product(*values), _SWEEP))
 
     @cached_property
     def _firsts(self) -> dict[_Main, ConfigFile]:
@@ -212,7 +253,7 @@ class HydraConfigs:
             if value == "???" and is_of_model and key not in chosen:
                 words = (
                     (word, command.place)
-                    for command in self.mains[main]
+                    for command in self.mains[main].commands
                     for word in command.words
                     if word.startswith(f"{key}=") and "$" not in word
                 )

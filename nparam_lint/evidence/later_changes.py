@@ -22,6 +22,7 @@ from nparam_lint.evidence.statements import (
     loads,
     stores,
 )
+from nparam_lint.ground.notation import Target
 from nparam_lint.ground.script_words import WITH_CHANGES
 
 if TYPE_CHECKING:
@@ -29,7 +30,6 @@ if TYPE_CHECKING:
 
     from nparam_lint.evidence.file_calls import FileCalls
     from nparam_lint.evidence.places import Place
-    from nparam_lint.ground.notation import Target
 
 _DEEP = 3  # functions of functions
 # Methods that leave a model's parameters as they are, and give it back; and functions.
@@ -61,7 +61,7 @@ def later_changes(calls: FileCalls, place: Place, target: Target) -> LaterChange
     finder = _Finder(calls, target)
     model, body = finder.after(place)
     kept = finder.kept(body, {model, *finder.others}, set()) if model else []
-    told = [*finder.told, *finder.before(place)]
+    told = [*finder.told, *finder.before(place), *finder.in_other_methods(place)]
     if not (finder.lines or told):
         return None
     name = model.rpartition(".")[2] or "model"
@@ -72,6 +72,21 @@ def later_changes(calls: FileCalls, place: Place, target: Target) -> LaterChange
     function = ast.FunctionDef(WITH_CHANGES, parameters, [*body, returned], [])
     at = f"{calls.path}:{min([*finder.lines, *told])}"
     return LaterChanges(ast.fix_missing_locations(function), at, bool(told))
+
+
+def change_by_caller(calls: FileCalls, place: Place) -> str:
+    """Where one that calls the function around a call changes the model that it returns; "" where
+    none does."""
+    function = next(iter(reversed(place.functions)), None)
+    name = function.name if function else ""
+    if len(name) < 2 or calls.text.definitions.get(name) is not function:
+        return ""
+    here = ((calls, caller) for caller in calls.text.callers(name))
+    factory, called = Target(calls.path, name), Symbol("function", calls.path, name)
+    for caller_calls, caller in (*here, *calls.search.callers(calls.path, called)):
+        if later := later_changes(caller_calls, caller, factory):
+            return later.at
+    return ""
 
 
 class _Renamed(ast.NodeTransformer):
@@ -154,6 +169,18 @@ class _Finder:
             if isinstance(frame.owner, (*FUNCTIONS, ast.ClassDef)):
                 break
         return lines
+
+    def in_other_methods(self, place: Place) -> list[int]:
+        """Where the other methods of an object change the model that is an attribute of it."""
+        if not (self.model.startswith("self.") and place.classes):
+            return []
+        return [
+            node.lineno
+            for method in place.classes[-1].body
+            if isinstance(method, FUNCTIONS) and method not in place.functions
+            for node in ast.walk(method)
+            if isinstance(node, ast.stmt) and self.is_change(node, {self.model})
+        ]
 
     def kept(self, body: Sequence[ast.stmt], models: set[str], need: set[str]) -> list[ast.stmt]:
         """Of these statements the ones that change the model, up to where its name is that of
@@ -304,7 +331,7 @@ class _Finder:
         text = self.calls.search.file_calls(symbol.where).text
         owner, _, method = symbol.name.rpartition(".")
         owner, method = (symbol.name, "__init__") if symbol.kind == "class" else (owner, method)
-        node = text.definitions.get(owner or method)
+        node = text.definitions.get(owner or method) or text.inner_functions.get(method)
         if isinstance(node, ast.ClassDef):
             node = text.methods(node).get(method)
         return node if isinstance(node, ast.FunctionDef) else None
@@ -319,6 +346,8 @@ class _Finder:
             return False
         calls, (head, _, method) = self.calls, name.rpartition(".")
         symbol = calls.resolve(name) if calls.is_bound(name) else None
+        if name in calls.text.inner_functions:
+            symbol = Symbol("function", calls.path, name)
         if symbol is None and head and (owner := calls.class_of(head)):
             symbol = Symbol("method", owner.where, f"{owner.name}.{method}")
         function = self.definition(symbol)

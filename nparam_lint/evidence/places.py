@@ -106,6 +106,13 @@ class SourceText(Struct, dict=True):
         """The classes and functions of the top level."""
         return {node.name: node for node in self.tree.body if isinstance(node, DEFINITIONS)}
 
+    @cached_property
+    def inner_functions(self) -> dict[str, Function]:
+        """Those that stand in other functions."""
+        outer = (node for node in self.tree.body if isinstance(node, FUNCTIONS))
+        inside = (item for node in outer for item in flat(node.body))
+        return {node.name: node for node in inside if isinstance(node, FUNCTIONS)}
+
     @cached_method
     def methods(self, owner: ast.ClassDef) -> dict[str, Function]:
         """Those of a class, and the ones that it has from its bases."""

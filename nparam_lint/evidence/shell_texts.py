@@ -20,6 +20,9 @@ _BRANCH = re.compile(r"\)(.*?);;", re.DOTALL)
 _FUNCTION = re.compile(
     r"^(?:function[ \t]+)?(\w+)[ \t]*\([ \t]*\)[ \t]*\{(.*?)^\}", re.MULTILINE | re.DOTALL
 )
+# What runs the command that a variable holds; and where it gets one.
+_RUN = r"^[ \t]*(?:eval[ \t]+)?\"?\$\{?(\w+)\}?\"?[ \t]*$"
+_HELD = r"^[ \t]*{0}(?P<more>\+?)=(?P<quote>[\"'])(?P<value>(?:(?!(?P=quote)).)*)(?P=quote)"
 _ARGUMENTS = re.compile(r"[\"']?\$[@*][\"']?")
 
 
@@ -28,10 +31,13 @@ def is_script(path: str) -> bool:
 
 
 def plain_texts(text: str) -> Iterator[str]:
-    """The text with the interpreter by its name, and a function that hands its arguments on where
-    it is called; with each branch of its first `case` alone. Lines stay where they are."""
+    """The text with the interpreter by its name, a command that a variable holds where that is run,
+    and a function that hands its arguments on where it is called; with each branch of its first
+    `case` alone. Lines stay where they are."""
     for name, interpreter in _INTERPRETER.findall(text):
         text = re.sub(rf"\$(?:{name}\b|\{{{name}\}}|\({name}\))", interpreter, text)
+    for name in dict.fromkeys(re.findall(_RUN, text, re.MULTILINE)):
+        text = _where_run(name, text)
     for match in [*_FUNCTION.finditer(text)]:
         name, body = match[1], " ".join(match[2].replace("\\\n", " ").split("\n"))
         if _ARGUMENTS.search(body):
@@ -49,3 +55,20 @@ def plain_texts(text: str) -> Iterator[str]:
         inside = "\n" * text.count("\n", case.start(), branch.start(1)) + branch[1]
         rest = "\n" * text.count("\n", branch.end(1), case.end())
         yield text[: case.start()] + inside + rest + text[case.end() :]
+
+
+def _where_run(name: str, text: str) -> str:
+    """The text with the command that a variable holds in the places where that is run."""
+    command = ""
+
+    def replaced(match: re.Match[str]) -> str:
+        nonlocal command
+        value, whole = match["value"], match[0]
+        if value is None:
+            return command or whole
+        value = re.sub(rf"\$\{{?{name}\b\}}?", lambda _: command, value.replace("\\\n", " "))
+        command = command + value if match["more"] else value
+        return "\n" * whole.count("\n")
+
+    either = "|".join((_HELD.format(name), _RUN.replace(r"(\w+)", name)))
+    return re.sub(either, replaced, text, flags=re.MULTILINE | re.DOTALL)

@@ -252,6 +252,21 @@ fit:
             "two/tools/fit.py",
             ["two/runs/a.sh:1 --d 2"],
         ),
+        # A package installs a command; a variable holds one.
+        (
+            {
+                "pyproject.toml": "[project.scripts]\nnet = 'net.cli:main'\nb = 'c.d:e'\n",
+                "README.md": "net --d is a flag\n$ net fit --d 3\nnet is a tool\nb --d 4\n",
+                "src/net/cli.py": "",
+            },
+            "src/net/cli.py",
+            ["README.md:1 --d is a flag", "README.md:2 fit --d 3"],
+        ),
+        (
+            {"a.sh": 'C="python a.py \\\n --d 1"\nC+=" --h 2"\nC="$C --w 3"\necho $C\neval "$C"\n'},
+            "a.py",
+            ["a.sh:6 --d 1 --h 2 --w 3"],
+        ),
         # A shell script hands its arguments on.
         (
             {"runs.sh": HANDS_ON, "README.md": CALLS_IT},
@@ -263,7 +278,9 @@ fit:
 def test_the_commands_of_a_script(texts, script, expected):
     readme = texts.get("README.md", "").encode()
     modules = {path for path in texts if path.endswith(".py")}
-    commands = Commands(list(texts), lambda path: texts[path].encode(), readme, modules).of(script)
+    commands = Commands(list(texts), lambda path: texts.get(path, "").encode(), readme, modules).of(
+        script
+    )
     assert [f"{command.place} {' '.join(command.words)}" for command in commands] == expected
 
 

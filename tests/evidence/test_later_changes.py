@@ -130,6 +130,10 @@ START = "import torch\nfrom torch import nn\nfrom lora import *\nfrom net import
             "net = Net(3)\nif D:\n    exit()\nnet.fc = nn.Linear(3, 9)",
             "if D:\n    return net\nnet.fc = nn.Linear(3, 9)",
         ),
+        (
+            "def main():\n    def cut(m):\n        del m.fc\n    net = Net(3)\n    cut(net)",
+            "cut(net)",
+        ),
         # What changes nothing, and what has the name later.
         ("net = Net(3)\nprobe(net)", None),
         ("net = Net(3)\nfor net in nets:\n    net.fc = nn.Linear(3, 9)", None),
@@ -160,12 +164,26 @@ def test_what_is_done_to_a_model_belongs_to_the_way(tmp_path, script, changes):
         "net = Net(3)\nfor m in net.children():\n    m.low = nn.Tanh()",
         "part = 3\ndel part.fc\nnet = Net(part)",
         "part = 3\nadapted(part, 2)\nnet = Net(part)",
+        # In another method of the object.
+        "class Runner:\n    def start(self):\n        self.net = Net(3)\n"
+        "    def adapt(self):\n        self.net.fc = nn.Tanh()",
     ],
 )
 def test_what_is_done_by_what_has_the_model_is_told(tmp_path, script):
     files = {"net.py": NET, "lora.py": LORA, "train.py": f"{START}{script}\n"}
     (found,) = [text for text in told(tmp_path, files) if "Net(" in text]
     assert re.search(r"Net\(\w+\)  # before train.py:\d changes the model$", found)
+
+
+def test_what_the_caller_of_a_builder_changes_is_told(tmp_path):
+    make = "from net import Net\ndef make(d):\n    net = Net(d, 2)\n    return net\n"
+    script = f"{START}from make import make\nnet = make(3)\nnet.fc = nn.Linear(3, 9)\n"
+    files = {"net.py": NET.replace("(self, d)", "(self, d, h)"), "make.py": make}
+    every = told(tmp_path, {**files, "lora.py": LORA, "train.py": script})
+    (inner,) = [text for text in every if "Net(" in text]
+    assert inner.endswith("Net(3, 2)  # before train.py:7 changes the model")
+    (outer,) = [text for text in every if "with_changes(make(3))" in text]
+    assert outer.endswith("# as train.py:7 changes the model")
 
 
 def test_what_is_not_run_is_told(tmp_path):

@@ -79,3 +79,33 @@ def test_resolvers_that_a_project_registers_are_those_of_its_configs(tmp_path, n
     report = json.loads(nparam_lint("--format", "json", cwd=tmp_path).stdout)
     totals = {model["target"]: model["counts"]["total"] for model in report["models"]}
     assert (report["failed_ways"], totals) == ([], {"nets/net.py::Net": 3 * 10 + 10})
+
+
+def test_what_a_script_changes_in_its_config_belongs_to_the_way(tmp_path, nparam_lint):
+    """As far as the config alone says it."""
+    edits = (
+        "    from omegaconf import open_dict\n"
+        "    with open_dict(cfg):\n"
+        "        cfg.model.d = cfg.model.d * cfg.width\n"
+        "    cfg['model']['h'] = {}\n"
+        "    cfg.seed = 3\n"
+    )
+    for number, value in enumerate(("cfg.width", "len(load_classes())")):
+        train = TRAIN.replace("    hydra", edits.format(value) + "    hydra")
+        files = {
+            "net.py": NET,
+            "train.py": train,
+            "conf/train.yaml": "width: 3\nmodel:\n  _target_: net.Net\n  d: 4\n  h: 5\n",
+            "conf/model/wide.yaml": "_target_: net.Net\nd: 7\nh: 2\n",
+        }
+        root = tmp_path / str(number)
+        write_files(root, files)
+        report = json.loads(nparam_lint("--format", "json", cwd=root).stdout)
+        ways = {(m["counts"]["total"], m["way"].get("note")) for m in report["models"]}
+        assert report["failed_ways"] == []
+        told = "before train.py:9 changes the model"
+        if number == 0:
+            assert (4 * 3 * 3 + 3, None) in ways
+            assert (7 * 2 + 2, "before train.py:8 changes the model") in ways
+        else:
+            assert (4 * 3 * 5 + 5, told) in ways
