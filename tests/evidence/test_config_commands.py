@@ -135,8 +135,10 @@ def test_what_a_script_links_to_a_model_it_has(tmp_path):
 
 
 def test_a_config_of_hydra_is_composed_as_each_command_says(tmp_path):
-    """What only changes the run is none of them; a file that is named may choose another group."""
+    """What only changes the run is none of them; a file that is named may choose another group;
+    one command may sweep over values."""
     words = ["model=net model.d=3", "trainer.devices=2", "data={NAME} model.d=5", "exp=big net.d=4"]
+    words.append("-m model=net model.d=1,2")
     files = {
         "train.py": "import hydra\n@hydra.main('conf', config_name='main')\ndef run(cfg): pass\n",
         "README.md": "".join(f"python train.py {word}\n" for word in words),
@@ -151,6 +153,8 @@ def test_a_config_of_hydra_is_composed_as_each_command_says(tmp_path):
     assert found == [
         ("'main', overrides=['model=net', 'model.d=3'])", "as in README.md:1"),
         ("'main', overrides=['exp=big', 'net.d=4'])", "as in README.md:4"),
+        ("'main', overrides=['model=net', 'model.d=1'])", "as in README.md:5"),
+        ("'main', overrides=['model=net', 'model.d=2'])", "as in README.md:5"),
     ]
 
 
