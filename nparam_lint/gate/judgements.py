@@ -24,7 +24,7 @@ from nparam_lint.gate.judge import (
     judge_not_measured,
     no_result,
 )
-from nparam_lint.gate.report import FailedWay, ModelReport, Report
+from nparam_lint.gate.report import FailedWay, Failure, ModelReport, Report
 from nparam_lint.ground.findings import BudgetResult, Finding, finding
 from nparam_lint.ground.metrics import AUTO
 from nparam_lint.ground.rule_catalogue import RULES
@@ -60,7 +60,7 @@ class Outcomes(Struct, frozen=True):
     many ways to build a target were not tried."""
 
     models: list[tuple[int, ModelReport]] = field(default_factory=list)
-    failures: list[tuple[int, str, NotMeasured]] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
     failed_ways: list[tuple[int, FailedWay]] = field(default_factory=list)
     untried: Counter[str] = field(default_factory=Counter)
 
@@ -108,11 +108,14 @@ class Outcomes(Struct, frozen=True):
 
         reports = [replace(model, top_level=is_top_level(model)) for model in reports]
         # A model whose budgets have arguments may fail without them, which need not be reported;
-        # and of one that has been built in one way, no other need be told.
-        settled = {m.bare for m in reports if m.declared}
-        settled |= {m.target for m in reports if m.way}
-        failures = [(at, why) for _, at, why in sorted(self.failures, key=itemgetter(0))]
-        return reports, [(at, why) for at, why in (*uncalled, *failures) if at not in settled]
+        # and of one that has been built in one way, no other need be told but what the config says.
+        declared = {m.bare for m in reports if m.declared}
+        settled = declared | {m.target for m in reports if m.way}
+        skipped = [(target, why) for target, why in uncalled if target not in settled]
+        for _, target, why, is_configured in sorted(self.failures, key=itemgetter(0)):
+            if target not in (declared if is_configured else settled):
+                skipped.append((target, why))
+        return reports, skipped
 
 
 def judge_models(
@@ -144,7 +147,8 @@ def judge_models(
                 candidate.position = used.position
             judged = _judge_measured(candidate, answer, session, resized.get(number, ()))
         elif selection.skip_failures and not candidate.is_declared:
-            outcomes.failures.append((place, target, answer))
+            is_configured = candidate.build.recipe.says_how_to_call
+            outcomes.failures.append(Failure(place, target, answer, is_configured))
             continue
         else:
             judged = _judge_failure(candidate, answer, session)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct, field
 
@@ -59,6 +59,16 @@ class FailedWay(Struct, frozen=True):
     target: str
     way: Way
     failure: NotMeasured
+
+
+class Failure(NamedTuple):
+    """Why a model without a budget could not be built; `place`: its number among the candidates.
+    `is_configured`: the config says how it is called."""
+
+    place: int
+    target: str
+    why: NotMeasured
+    is_configured: bool = False
 
 
 class Inside(Struct, frozen=True):
@@ -119,8 +129,7 @@ class Partition(Struct, frozen=True):
 class Shard(Struct, frozen=True):
     """One part, `number` of `of`, of a run that is divided. `judged`: the targets that it was to
     judge; `places`: where they stand among all of the run. `models`, `failed_ways`: the places of
-    these in the report; `failures`: those of models without a budget that could not be built.
-    `uncalled`: models that the source alone rules out; only the first shard tells. `unused`:
+    these in the report. `uncalled`: models that the source alone rules out; only the first shard tells. `unused`:
     comments that silence nothing here; so they may elsewhere."""
 
     number: int
@@ -130,7 +139,7 @@ class Shard(Struct, frozen=True):
     places: tuple[int, ...]
     models: tuple[int, ...] = ()
     failed_ways: tuple[int, ...] = ()
-    failures: tuple[tuple[int, str, NotMeasured], ...] = ()
+    failures: tuple[Failure, ...] = ()
     uncalled: tuple[tuple[str, NotMeasured], ...] = ()
     unused: tuple[Finding, ...] = ()
 

@@ -95,6 +95,11 @@ def left_aside(report: Report, options: Options) -> Iterator[Block]:
     if empty and not options.verbose:
         verb, them = ("has", "it") if empty == 1 else ("have", "them")
         yield Text(f"{plural(empty, 'model')} {verb} no parameters (-v lists {them})", "dim")
+    counted = {model.target for model in report.models}
+    for target, why in report.skipped:
+        if target in counted:  # in other ways than the config says
+            text = f"as the config says it, {clean(target)} was not counted: {clean(why.reason)}"
+            yield Text(f"{text}{f' ({why.place})' if why.place else ''}", "yellow")
     yield from ways_not_built(report, options)
     if report.stopped_after:
         after = f"stopped after {report.stopped_after:g} s of building"
