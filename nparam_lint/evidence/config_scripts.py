@@ -19,6 +19,8 @@ from msgspec import Struct
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import dotted_name, origin, tail
 from nparam_lint.evidence.config_files import ModelNode
+from nparam_lint.evidence.file_calls import CalledFiles
+from nparam_lint.evidence.later_changes import later_changes
 from nparam_lint.evidence.object_changes import note_on, skipped_settings
 from nparam_lint.evidence.options import default_text, option_calls, words_of
 from nparam_lint.evidence.places import SourceText
@@ -30,6 +32,7 @@ from nparam_lint.evidence.statements import (
     source_of,
     stores,
 )
+from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, parent
 from nparam_lint.ground.script_words import CONFIG_OPTION, MAY_READ_CONFIG, RUN_SETTING
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.evidence.config_commands import ConfigCommand, ConfigCommands
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles
+    from nparam_lint.evidence.later_changes import LaterChanges
     from nparam_lint.evidence.places import Place
 
 _HAS_OPTION = re.compile(
@@ -140,38 +144,65 @@ class ConfigScripts:
         harmless = partial(self._is_harmless, path)
         source = SourceText(text, syntax, harmless, path=path, sets=sets)
         is_reader = option_list or _FIRST_ARGUMENT in text
+        modules = self.files.discovery.modules(path)
         for place in source.places(re.compile(r"\b\w+\s*=.*\(")) if is_reader else ():
             is_model, symbol = self._built(path, place)
-            if not is_model:
+            # A part of another model is none of its own.
+            if not is_model or any(node.name in modules for node in place.classes):
                 continue
-            variables = query.changes.variables(text)
-            options = [*_options_before(place, source)]
-            # Not as `FileCalls.cut` does it, which asks other files for arguments: a config is read
-            # by the command line of this script alone.
-            imports = query.changes.imports(path)
-            for more in ([*variables, *options, *imports], [*variables, *options], options, []):
-                part = ConfigSlice(source, keys=_keys_read(place.call))
-                with suppress(NoWay, RecursionError):
-                    statements = part.of(place, place.call, *more)
-                    break
-            else:
+            later = self._later(path, place, symbol)
+            changes = [later.function] if later and not later.is_told else []
+            cut = self._statements(source, place, changes) if changes else None
+            told = f"{'as' if cut else 'before'} {later.at} changes the model" if later else ""
+            if cut is None:
+                changes, cut = [], self._statements(source, place, [])
+            if cut is None:
                 continue
+            statements, unknown = [*cut[0], *changes], cut[1]
             setup = source_of(statements)
             used = [call for name, call in option_list if f".{name}" in setup or "(" in setup]
             if used or _FIRST_ARGUMENT in setup:
                 words = words_of(used[0]) if used else ()
                 flags = [text for text in words if text[:1] == "-"]
                 defaults = [default_text(call) or "" for _, call in option_list]
+                call = ast.unparse(place.call)
                 return ScriptModel(
                     flags[-1] if flags else "",
                     [at.removeprefix("./") for at in defaults if at.endswith(CONFIG_SUFFIXES)],
                     setup,
-                    ast.unparse(place.call),
+                    f"{changes[0].name}({call})" if changes else call,
                     symbol,
-                    self._note(part.unknown, symbol),
+                    "; ".join(filter(None, (self._note(unknown, symbol), told))),
                     _keys_read(place.call),
                 )
         return None
+
+    def _statements(
+        self, source: SourceText, place: Place, changes: Sequence[ast.FunctionDef]
+    ) -> tuple[list[ast.stmt], Mapping[tuple[str, str], str]] | None:
+        """Those that a call and the changes of its model need, and what is not known of them; None
+        where they are no way.
+
+        Not as `FileCalls.cut` does it, which asks other files for arguments: a config is read by
+        the command line of this script alone."""
+        query_changes, path = self.files.query.changes, source.path
+        variables = query_changes.variables(source.text)
+        options = [*_options_before(place, source)]
+        imports = query_changes.imports(path)
+        for more in ([*variables, *options, *imports], [*variables, *options], options, []):
+            part = ConfigSlice(source, keys=_keys_read(place.call))
+            with suppress(NoWay, RecursionError):
+                return part.of(place, place.call, *changes, *more), part.unknown
+        return None
+
+    @cached_property
+    def _called_files(self) -> CalledFiles:
+        return CalledFiles(self.files.query)
+
+    def _later(self, path: str, place: Place, symbol: Symbol | None) -> LaterChanges | None:
+        """What the script does to the model afterwards."""
+        target = Target(symbol.where, symbol.name) if symbol else Target(path, "")
+        return later_changes(self._called_files.file_calls(path), place, target)
 
     def _note(self, unknown: Mapping[tuple[str, str], str], symbol: Symbol | None) -> str:
         """What to say of the config's values that the script sets when it has read its data."""

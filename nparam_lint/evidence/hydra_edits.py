@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nparam_lint.ground.config_outline import Keys
 
 
-class Edit(NamedTuple):
+class ConfigEdit(NamedTuple):
     """A statement that assigns to the keys of a config. `line`: the same of what is called
     `config`, "" where it needs more than that."""
 
@@ -29,7 +29,7 @@ class Edit(NamedTuple):
         return self.keys[:shorter] == keys[:shorter]
 
 
-def edits(path: str, tree: ast.Module) -> Iterator[Edit]:
+def edits(path: str, tree: ast.Module) -> Iterator[ConfigEdit]:
     """Those of the functions that Hydra gives a config, up to where they build of it."""
     for function in tree.body:
         if not (isinstance(function, FUNCTIONS) and function.args.args):
@@ -47,7 +47,7 @@ def edits(path: str, tree: ast.Module) -> Iterator[Edit]:
             for keys in (keys for place in places if (keys := _keys(place, config))):
                 is_whole = id(node) in always and loads(node) <= {config} and not _calls(node)
                 line = f"{config} = config; {ast.unparse(node)}" if is_whole else ""
-                yield Edit(keys, f"{path}:{node.lineno}", line)
+                yield ConfigEdit(keys, f"{path}:{node.lineno}", line)
 
 
 def _calls(node: ast.stmt) -> list[ast.Call]:

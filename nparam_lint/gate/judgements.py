@@ -24,7 +24,7 @@ from nparam_lint.gate.judge import (
     judge_not_measured,
     no_result,
 )
-from nparam_lint.gate.report import FailedWay, Failure, ModelReport, Report
+from nparam_lint.gate.report import BuildFailure, FailedWay, ModelReport, Report
 from nparam_lint.ground.findings import BudgetResult, Finding, finding
 from nparam_lint.ground.metrics import AUTO
 from nparam_lint.ground.rule_catalogue import RULES
@@ -60,7 +60,7 @@ class Outcomes(Struct, frozen=True):
     many ways to build a target were not tried."""
 
     models: list[tuple[int, ModelReport]] = field(default_factory=list)
-    failures: list[Failure] = field(default_factory=list)
+    failures: list[BuildFailure] = field(default_factory=list)
     failed_ways: list[tuple[int, FailedWay]] = field(default_factory=list)
     untried: Counter[str] = field(default_factory=Counter)
 
@@ -148,7 +148,7 @@ def judge_models(
             judged = _judge_measured(candidate, answer, session, resized.get(number, ()))
         elif selection.skip_failures and not candidate.is_declared:
             is_configured = candidate.build.recipe.says_how_to_call
-            outcomes.failures.append(Failure(place, target, answer, is_configured))
+            outcomes.failures.append(BuildFailure(place, target, answer, is_configured))
             continue
         else:
             judged = _judge_failure(candidate, answer, session)

@@ -61,7 +61,7 @@ class FailedWay(Struct, frozen=True):
     failure: NotMeasured
 
 
-class Failure(NamedTuple):
+class BuildFailure(NamedTuple):
     """Why a model without a budget could not be built; `place`: its number among the candidates.
     `is_configured`: the config says how it is called."""
 
@@ -129,8 +129,8 @@ class Partition(Struct, frozen=True):
 class Shard(Struct, frozen=True):
     """One part, `number` of `of`, of a run that is divided. `judged`: the targets that it was to
     judge; `places`: where they stand among all of the run. `models`, `failed_ways`: the places of
-    these in the report. `uncalled`: models that the source alone rules out; only the first shard tells. `unused`:
-    comments that silence nothing here; so they may elsewhere."""
+    these in the report. `uncalled`: models that the source alone rules out; only the first shard
+    tells. `unused`: comments that silence nothing here; so they may elsewhere."""
 
     number: int
     of: int
@@ -139,7 +139,7 @@ class Shard(Struct, frozen=True):
     places: tuple[int, ...]
     models: tuple[int, ...] = ()
     failed_ways: tuple[int, ...] = ()
-    failures: tuple[Failure, ...] = ()
+    failures: tuple[BuildFailure, ...] = ()
     uncalled: tuple[tuple[str, NotMeasured], ...] = ()
     unused: tuple[Finding, ...] = ()
 

@@ -275,6 +275,51 @@ def test_a_flag_says_that_an_option_is_a_config(tmp_path):
     assert [way.recipe.call for _, way in made] == ["Model(**arg.model_args)"]
 
 
+@pytest.mark.parametrize(
+    ("change", "setup", "call", "note"),
+    [
+        ("print(model)", "", "Plain(arg.width)", ""),
+        (
+            "model.fc = nn.Tanh()",
+            "def with_changes(model):\n    model.fc = nn.Tanh()\n    return model",
+            "with_changes(Plain(arg.width))",
+            "as main.py:{} changes the model",
+        ),
+        ("model.fc = make(load())", "", "Plain(arg.width)", ""),
+        (
+            "model.fc = nn.Linear(3, load())",
+            "",
+            "Plain(arg.width)",
+            "before main.py:{} changes the model",
+        ),
+    ],
+)
+def test_what_a_script_does_to_the_model_of_a_config_later(tmp_path, change, setup, call, note):
+    """And the parts of another model in the script are none of their own."""
+    part = (
+        "class Whole(nn.Module):\n    def __init__(self, arg):\n        self.a = Plain(arg.width)\n"
+    )
+    script = (
+        "import argparse\nfrom torch import nn\nfrom zoo.net import Plain\n"
+        "from read import read\n"
+        f"{part}parser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--config')\narg = read(parser.parse_args().config)\n"
+        f"model = Plain(arg.width)\n{change}\n"
+    )
+    files = {
+        "main.py": script,
+        "read.py": "def read(path): return open(path)\n",
+        "zoo/net.py": NET.format("Plain"),
+        "a.yaml": "width: 2\n",
+        "README.md": "python main.py --config a.yaml\n",
+    }
+    ((_, way),) = config_models(tmp_path, files)
+    assert way.recipe.call == call
+    assert way.recipe.setup.endswith(setup)
+    line = script[: script.index(change)].count("\n") + 1
+    assert way.way.note == note.format(line)
+
+
 def test_a_class_may_stand_in_the_file_that_another_is_based_on(tmp_path):
     files = {
         "base.yaml": "model: Plain\nwidth: 1\n",
