@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.source_tree import cached_method
+from nparam_lint.evidence.file_calls import CalledFiles
 from nparam_lint.ground.config_outline import Keys, OutlineEntry, outline
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, join, parent
@@ -123,6 +124,11 @@ class ConfigFiles:
         for path in self.paths:
             if (file := self.file(path)) and _MARKS.search(file.text.encode()):
                 yield file
+
+    @cached_property
+    def calls(self) -> CalledFiles:
+        """The Python files, with the calls in each."""
+        return CalledFiles(self.query)
 
     @cached_property
     def uses_argbind(self) -> bool:

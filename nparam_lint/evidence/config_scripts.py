@@ -19,7 +19,6 @@ from msgspec import Struct
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import dotted_name, origin, tail
 from nparam_lint.evidence.config_files import ModelNode
-from nparam_lint.evidence.file_calls import CalledFiles
 from nparam_lint.evidence.later_changes import later_changes
 from nparam_lint.evidence.object_changes import note_on, skipped_settings
 from nparam_lint.evidence.options import default_text, option_calls, words_of
@@ -195,14 +194,10 @@ class ConfigScripts:
                 return part.of(place, place.call, *changes, *more), part.unknown
         return None
 
-    @cached_property
-    def _called_files(self) -> CalledFiles:
-        return CalledFiles(self.files.query)
-
     def _later(self, path: str, place: Place, symbol: Symbol | None) -> LaterChanges | None:
         """What the script does to the model afterwards."""
         target = Target(symbol.where, symbol.name) if symbol else Target(path, "")
-        return later_changes(self._called_files.file_calls(path), place, target)
+        return later_changes(self.files.calls.file_calls(path), place, target)
 
     def _note(self, unknown: Mapping[tuple[str, str], str], symbol: Symbol | None) -> str:
         """What to say of the config's values that the script sets when it has read its data."""

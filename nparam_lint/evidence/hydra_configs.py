@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from functools import cached_property
 from itertools import islice, product
@@ -15,6 +16,8 @@ from nparam_lint.evidence.commands import is_to_fill_in
 from nparam_lint.evidence.config_commands import OF_RUN
 from nparam_lint.evidence.config_libraries import HYDRA_OPTION, folder_and_config, overrides
 from nparam_lint.evidence.hydra_edits import edits
+from nparam_lint.evidence.later_changes import later_changes
+from nparam_lint.ground.notation import Target
 from nparam_lint.ground.paths import ancestors, join, parent
 from nparam_lint.ground.script_words import RUN_SETTING
 
@@ -32,6 +35,7 @@ _PACKAGE = re.compile(r"#\s*@package\s+(\S+)")
 _INITIALISES = re.compile(
     r"^[ \t]*(hydra\s*\.\s*)?initialize(_config_module|_config_dir)?\s*\(", re.MULTILINE
 )
+_INSTANTIATES = re.compile(r"\binstantiate\s*\(")
 _SWEEP = 16  # of the values that a command sweeps over
 _LOGGING = re.compile(r"override +/?(hydra/)?(job|hydra)_logging\s*:")
 
@@ -80,8 +84,19 @@ class HydraConfigs:
         about = [edit for edit in every if edit.is_about(keys)]
         lines = [edit.line for edit in about if edit.line and is_whole]
         opened = ["from omegaconf import OmegaConf", "OmegaConf.set_struct(config, False)"]
-        notes = (f"before {edit.at} changes the model" for edit in about if edit.line not in lines)
-        return [*(opened if lines else ()), *lines], next(notes, "")
+        places = [edit.at for edit in about if edit.line not in lines]
+        places += [at for script in scripts for at in self._later(script, keys)]
+        note = f"before {places[0]} changes the model" if places else ""
+        return [*(opened if lines else ()), *lines], note
+
+    def _later(self, script: str, keys: Keys) -> Iterator[str]:
+        """Where a script changes the model that it has of these keys."""
+        calls = self.files.calls.file_calls(script)
+        for place in calls.text.places(_INSTANTIATES):
+            access = ast.unparse(place.call.args[0]) if place.call.args else ""
+            later = later_changes(calls, place, Target(script, ""))
+            if later and keys and access.endswith("." + ".".join(map(str, keys))):
+                yield later.at
 
     @cached_property
     def mains(self) -> dict[_Main, _Runs]:

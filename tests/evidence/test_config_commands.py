@@ -158,6 +158,19 @@ def test_a_config_of_hydra_is_composed_as_each_command_says(tmp_path):
     ]
 
 
+def test_what_a_script_of_hydra_does_to_its_model_is_told(tmp_path):
+    script = (
+        "import hydra\nfrom hydra.utils import instantiate\n"
+        "@hydra.main(config_path='conf')\ndef run(cfg):\n"
+        "    net, cfg.other.d = instantiate(cfg.other), 3\n"
+        "    net = instantiate(cfg.model)\n    net.fc = None\n"
+    )
+    config = "{}:\n  _target_: zoo.net.Net\n  d: 1\n  out: 2\n"
+    text = config.format("model") + config.format("other")
+    ways = told(tmp_path, {"train.py": script, "conf/config.yaml": text})
+    assert [note for _, _, note, _ in ways] == ["before train.py:7 changes the model", ""]
+
+
 def test_what_a_config_of_hydra_leaves_open_is_as_a_command_says(tmp_path):
     main = "import hydra\n@hydra.main(config_name='main.yaml')\ndef run(cfg): pass\n"
     defaults = (
