@@ -135,12 +135,23 @@ def decorators(node: ast.ClassDef | Function) -> tuple[str, ...]:
 
 
 def choices(node: ast.expr) -> Iterator[ast.expr]:
-    """The values that an expression chooses from: `a if c else b`, `{"a": a, "b": b}[key]`."""
+    """The values that an expression chooses from: `a if c else b`, `{"a": a, "b": b}[key]`,
+    `{"a": (a, 3), "b": (b, 4)}[key][0]`."""
     if isinstance(node, ast.IfExp):
         yield from choices(node.body)
         yield from choices(node.orelse)
-    elif isinstance(node, ast.Subscript) and isinstance(node.value, ast.Dict):
-        yield from node.value.values
+    elif isinstance(node, ast.Subscript):
+        for table in choices(node.value):
+            if isinstance(table, ast.Dict):
+                key = getattr(node.slice, "value", None)
+                pairs = zip(table.keys, table.values, strict=True)
+                named = [v for k, v in pairs if isinstance(k, ast.Constant) and k.value == key]
+                yield from named or table.values
+            elif isinstance(table, (ast.Tuple, ast.List)):
+                number = getattr(node.slice, "value", None)
+                yield from table.elts[number:][:1] if isinstance(number, int) else table.elts
+            else:
+                yield node
     else:
         yield node
 
@@ -170,6 +181,11 @@ def returned_calls(
             for target in targets:
                 if isinstance(target, ast.Name):
                     assigned.setdefault(target.id, []).append(value)
+                elif isinstance(target, ast.Tuple):  # `kind, sizes = NETS[name]`
+                    for number, part in enumerate(target.elts):
+                        if isinstance(part, ast.Name) and isinstance(value, ast.Subscript):
+                            one = ast.Subscript(value, ast.Constant(number))
+                            assigned.setdefault(part.id, []).append(one)
     callees: dict[str, None] = {}
     names: set[str] = set()
     while returned:
@@ -186,16 +202,26 @@ def returned_calls(
                 called = [source.func]
                 while called:
                     for kind in choices(called.pop(0)):
+                        function = dotted_name(kind.func) if isinstance(kind, ast.Call) else ""
+                        if isinstance(kind, ast.Lambda):
+                            returned.append(kind.body)
+                        elif isinstance(kind, ast.Call) and tail(function) == "partial":
+                            called += kind.args[:1]
                         name = called_name(kind)
                         if not name or name in callees:
                             continue
                         callees[name] = None
                         # `kind = Wide if wide else Net`, and `return kind(3)`
                         values = assigned.get(name, [tables[name]] if name in tables else [])
-                        if isinstance(kind, ast.Subscript):  # `nets[name](3)`
-                            values = [ast.Subscript(value, kind.slice) for value in values]
-                        called += values
+                        called += [_within(value, kind) for value in values]
     return tuple(callees), frozenset(names)
+
+
+def _within(value: ast.expr, node: ast.expr) -> ast.expr:
+    """`{"a": A}[name]` of `nets[name]`, where `nets` has that value."""
+    if isinstance(node, ast.Subscript):
+        return ast.Subscript(_within(value, node.value), node.slice)
+    return value
 
 
 def called_name(node: ast.expr) -> str:

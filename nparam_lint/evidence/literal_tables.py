@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 
 class Entry(NamedTuple):
     """A name in a table, a text or a whole number: where it stands, and what it stands for; None
-    for a mere list of names."""
+    for a mere list of names. `member`: how an enumeration has it."""
 
     key: str | int
     node: ast.expr
     value: ast.expr | None = None
+    member: str = ""
 
     @property
     def name(self) -> str:
@@ -29,7 +30,7 @@ class Entry(NamedTuple):
     @property
     def text(self) -> str:
         """As it is written in a call."""
-        return json.dumps(self.key, ensure_ascii=False)
+        return self.member or json.dumps(self.key, ensure_ascii=False)
 
     def way(self, path: str) -> Way:
         """That it is a size; `path`: the file that it stands in."""
@@ -65,6 +66,8 @@ def _entries(node: ast.expr | None) -> Iterator[Entry]:
     elif isinstance(node, (ast.List, ast.Tuple, ast.Set)):
         for item in node.elts:
             values = {text_of(key): value for key, value in _items(item) or ()}
+            if isinstance(item, ast.Call):  # `Config(name="tiny", width=64)`
+                values |= {keyword.arg: keyword.value for keyword in item.keywords}
             name = values.get("name", item)
             if isinstance(name, ast.Constant) and _is_key(name.value):
                 yield Entry(name.value, name, None if name is item else item)
@@ -119,6 +122,19 @@ def tables_in(body: Sequence[ast.stmt]) -> dict[str, SizeTable]:
             names = [Entry(name, v) for v in values if (name := text_of(v)) is not None]
             tables[node.name] = SizeTable(tuple(names), by_key=False)
     return tables
+
+
+def members_of(enumeration: ast.ClassDef, name: str) -> tuple[Entry, ...]:
+    """Those of an enumeration that is called so; empty of another class."""
+    if not any("Enum" in dotted_name(base) for base in enumeration.bases):
+        return ()
+    return tuple(
+        Entry(target.id, target, node.value, f"{name}.{target.id}")
+        for node in enumeration.body
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+        if isinstance(target, ast.Name)
+    )
 
 
 def _assign(tables: dict[str, SizeTable], target: ast.expr, value: ast.expr | None) -> None:

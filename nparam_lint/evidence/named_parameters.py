@@ -20,7 +20,7 @@ from nparam_lint.discover.syntax import (
     text_of,
 )
 from nparam_lint.evidence.arguments import default_values
-from nparam_lint.evidence.literal_tables import Entry, SizeTable, read_table, tables_in
+from nparam_lint.evidence.literal_tables import Entry, SizeTable, members_of, read_table, tables_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -59,7 +59,7 @@ def _is_text(item: Parameter) -> bool:
 def _uses(name: str) -> list[re.Pattern[bytes]]:
     """One by one, and most of them begin with a plain text: as in `calls`, for speed."""
     texts = [rf"\[{name}\b", rf"get\({name}\b(?<=\bget\({name})", rf"match {name}\b"]
-    texts += [rf"{name}(?<=\b{name})(?:\.\w+\(\))? (?:==|in) "]
+    texts += [rf"{name}(?<=\b{name})(?:(?:\.\w+\(\))? (?:==|in) |\.value\b)"]
     if name != "depth":  # that is handed on
         texts += [rf"\({name}\b(?<=\w\({name})", rf"\w\(\w+={name}\b"]
     return [re.compile(text.encode()) for text in texts]
@@ -123,6 +123,17 @@ class SizeFile:
         return tables_in(self.tree.body)
 
     @cached_property
+    def written_tables(self) -> dict[str, ast.expr]:
+        """The dictionaries of the top level as they are written."""
+        nodes = (node for node in self.tree.body if isinstance(node, ast.Assign))
+        return {
+            name: node.value
+            for node in nodes
+            for name in map(dotted_name, node.targets)
+            if isinstance(node.value, ast.Dict)
+        }
+
+    @cached_property
     def class_tables(self) -> dict[tuple[str, str], SizeTable]:
         """Those that are attributes of the file's classes: (class, name) → table."""
         classes = (node for node in flat(self.tree.body) if isinstance(node, ast.ClassDef))
@@ -174,9 +185,11 @@ class NamedParameters:
         """The names that a parameter may have."""
         name = parameter.arg
         default = function.defaults.get(name)
-        is_plain = default is None or isinstance(default, ast.Constant)
+        is_plain = default is None or isinstance(default, (ast.Constant, ast.Attribute))
         if not _NAMES_SIZE.match(name) or not is_plain:
             return None
+        if members := self._members(function, parameter):
+            return members
         local = tables_in(function.node.body)
         tests: list[Entry] = []
         for node in ast.walk(function.node):
@@ -194,6 +207,18 @@ class NamedParameters:
         entries = tuple({entry.name: entry for entry in (*_literal(parameter), *tests)}.values())
         # A single name is an exception, not a size.
         return NamedParameter(name, function.path, entries) if len(entries) > 1 else None
+
+    def _members(self, function: FoundFunction, parameter: ast.arg) -> NamedParameter | None:
+        """The members of the enumeration that annotates a parameter."""
+        name = dotted_name(parameter.annotation) if parameter.annotation else ""
+        symbol = self.resolve(function, name) if name else None
+        if symbol is None or symbol.kind != "class":
+            return None
+        for node in self.file(symbol.where).tree.body:
+            if isinstance(node, ast.ClassDef) and node.name == symbol.name:
+                entries = members_of(node, name)
+                return NamedParameter(parameter.arg, symbol.where, entries) if entries else None
+        return None
 
     def _by_call(
         self, function: FoundFunction, call: ast.Call, name: str, local: dict[str, SizeTable]
@@ -286,7 +311,7 @@ class NamedParameters:
             return symbol is not None and symbol.kind != "outside"
         if isinstance(value, ast.Subscript):  # SIZES["b"] = SIZES["a"]
             return isinstance(value.value, ast.Name) and isinstance(value.slice, ast.Constant)
-        return isinstance(value, (ast.Dict, ast.List, ast.Tuple, ast.Call))
+        return isinstance(value, (ast.Dict, ast.List, ast.Tuple, ast.Call, ast.Lambda))
 
     def home(self, path: str, name: str) -> tuple[str, str]:
         """The file in which a global name gets its value, and its name there, as far as imports

@@ -98,6 +98,30 @@ TABLES = {
         settings = {18: (2, 2), 50: (3, 4), **dict.fromkeys([101, "big"], (3, 4))}
         def __init__(self, depth, width=64): self.blocks = self.settings[depth]
     """: [(n, 8, f"ResNet({n})") for n in ("18", "50", "101")],
+    # Tables of what makes each: with arguments bound, beside arguments, functions without a name.
+    """
+    NETS = {"s": partial(Net, dim=1), "m": lambda: Net(2, 2), "l": (Net, dict(dim=3, depth=2))}
+    PAIRS = {"xl": (Net, dict(dim=4))}
+    def build(name): return NETS[name]()
+    def of_pair(size):
+        kind, options = PAIRS[size]
+        return kind(**options)
+    """: [
+        *((n, 7, f'build("{n}")') for n in ("s", "m", "l")),
+        ("xl", 8, 'of_pair("xl")'),
+    ],
+    # A list of objects; an enumeration, by its members.
+    """
+    SIZES = [Config(name="s", dim=1), Config(name="m", dim=2)]
+    BY_NAME = {size.name: size for size in SIZES}
+    def build(name): return Net(BY_NAME[name].dim, 1)
+    """: [(n, 7, f'build("{n}")') for n in ("s", "m")],
+    """
+    class Size(enum.Enum):
+        SMALL = (1, 2)
+        LARGE = (3, 4)
+    def build(size: Size = Size.SMALL): return Net(*size.value)
+    """: [("SMALL", 8, "build(Size.SMALL)"), ("LARGE", 9, "build(Size.LARGE)")],
     # Comparisons, `match`, annotations.
     """
     def create_model(name, classes=10):
