@@ -59,20 +59,37 @@ _GENERAL = frozenset(
     " make transformer attention classifier discriminator generator".split()
 )
 _KINDS = frozenset("cnn mlp rnn lstm gru gan vae".split())  # of networks
-# Behind a preposition the model is part of what has the number, or does something with it.
-_PREPOSITION = re.compile(
-    r"""\b(?:as|at|by|for|from|in(?!\s+total\b)|into|(?<!total\ )(?<!number\ )(?<!count\ )of|on|over
-    |to|using|via|with|within|without)\b""",
+# A plain statement: "Our GPT-2 is a small transformer with about 1.5B parameters", "resnet18 (11.7M
+# parameters)", "the 20B parameter GPT-NeoX", "In total, Net has 5M". What is said in another way
+# may be about another model: a pruned one, two of them, one that had or should have so many.
+_KIND = "(?:model|network|net|module|class|function|architecture|variant|version|factory|default)"
+_FILL = r"""(?:an?|the|our|about|around|some|only|just|exactly|roughly|approximately|nearly|circa
+    |(?:in\s+)?total(?:\s+of)?|currently|now|overall|merely)"""
+_LEAD = re.compile(
+    rf"\W*(?:(?:{_FILL}|{_KIND}|this|and|while|e\.g\.|i\.e\.)\b\W*)*", re.IGNORECASE | re.VERBOSE
+)
+_KIND_OF_MODEL = rf"""(?:{_KIND}|large|small|tiny|compact|simple|deep|full|whole|lightweight|super|very
+    |transformer(?:-based)?|language|neural|vision|vit|convolutional|cnn|mlp|rnn|lstm
+    |(?:en|de)coder-only|encoder-decoder)"""
+_STATES = re.compile(
+    rf"""\W*(?:(?:{_KIND}|that|which)\W+)*
+    (?:(?:has|have|having|with|is|contains?|containing|comprises|counts|totals|consists\s+of|uses|at
+    |totali[sz]ing|of|in)\b\W*(?:(?:{_FILL}|{_KIND_OF_MODEL}|and)\b\W*)*)*""",
     re.IGNORECASE | re.VERBOSE,
 )
-# Of which model of the name: "a half-width Net", "Net (width 500)"; and of what else: "Net uses
-# 100K-parameter adapters", not "Net is a 2M-parameter network".
-_ONE_OF_THEM = re.compile(r"\ban?\s+(?:[\w-]+\s+)+$", re.IGNORECASE)
-_SIZE_BEHIND = re.compile(r"[\s*_`]*[(\[][^()\[\]]*[0-9]")
-_OF_NOUN = re.compile(r"\S+[\s-]+param(?:eter)?[\s-]+[A-Za-z]")
-_APPOSED = re.compile(
-    r"(?:\b(?:is|was|are|were|be|as)\s|[,(:–—-])\s*(?:(?:an?|the|our|about|roughly|small)\s+)*\W*$"
+_OF_IT = re.compile(  # between the number and the name behind it
+    rf"""\S+(?:\s?(?:million|billion|thousand))?[\s-]+(?:[a-z-]+[\s-]+)?param(?:eter)?s?\W*
+    (?:(?:in\s+total|{_KIND}|{_FILL}|called|named|of|for)\b\W*)*""",
+    re.IGNORECASE | re.VERBOSE,
 )
+_BEHIND = re.compile(  # the number
+    r"""\S+(?:\s?(?:million|billion|thousand))?[\s-]+(?:[a-z-]+[\s-]+){0,2}param(?:eter)?s?
+    (?:\s+(?:in\s+total|total|overall|and|with|which|that|while|but|vs|on|by\s+default|each)\b
+    |[\s-]+(?:[a-z-]+\s+){0,3}(?:model|network|transformer|net|lm|llm|autoencoder|version|cnn)\b
+    |\s*$|\s*[^\w\s])""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_CLAUSE = re.compile(r"[,;:]\s|\s[–—-]\s|\s\(|(?<=\w\.)\s+(?=[A-Z])|\n")
 _LINK = re.compile(r"\w+://\S+")
 _NUMBER_BEFORE = re.compile(r"(?<![\w-])[0-9][\w.,]*\s*%?\s*$")
 _WORDS_OF_NAME = 3
@@ -171,13 +188,21 @@ def is_plain(count: StatedCount, model: NamedModel) -> bool:
         return False
     if count.definition or count.in_file or not (named_before or named_after):
         return True
-    for start in named_before:
-        behind = _WORD.sub("", before[start:], count=1)
-        if _ONE_OF_THEM.search(before[:start]) or _SIZE_BEHIND.match(behind):
-            return False
-    if named_before and _OF_NOUN.match(after) and not _APPOSED.search(before):
-        return False
-    return not _PREPOSITION.search(before if named_before else before + after[: named_after[0]])
+    if not named_before:
+        is_of_it = _OF_IT.fullmatch(after[: named_after[0]].rstrip("`*_"))
+        return is_of_it is not None and _STATES.fullmatch(_clause(before)) is not None
+    start = named_before[-1]
+    behind = _WORD.sub("", before[start:], count=1)
+    return (
+        _LEAD.fullmatch(_clause(before[:start])) is not None
+        and _STATES.fullmatch(behind) is not None
+        and (not after.strip() or _BEHIND.match(after) is not None)
+    )
+
+
+def _clause(text: str) -> str:
+    """The last clause of a text."""
+    return _CLAUSE.split(text)[-1]
 
 
 def _named_beside(text: str, model: NamedModel) -> tuple[list[int], list[int]]:

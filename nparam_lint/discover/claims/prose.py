@@ -36,7 +36,7 @@ _SUFFIX = r"(?:\s*(?:[kmbgt]|[mb]n)(?![a-z0-9_])|[\s-]*(?:thousand|million|billi
 _COUNT = rf"""
     (?:(?P<limit><=?|≤|\b(?:under|below|fewer\s+than|less\s+than|at\s+most|no\s+more\s+than))\s*)?
     (?:(?P<about>[~≈∼≃]|\b(?:about|around|approximately|approx\.?|roughly|circa|nearly))\s*)?
-    (?<![\w.,/+–—^-])(?P<low>{_NUMBER})(?P<low_suffix>{_SUFFIX})?
+    (?<![\w.,/+–—−^-])(?P<low>{_NUMBER})(?P<low_suffix>{_SUFFIX})?
     (?:\s*(?:[-–—]|\bto\b)\s*(?P<high>{_NUMBER})(?P<high_suffix>{_SUFFIX})?)?
     (?:-a[0-9.]+[kmbt]\b)?
 """
@@ -72,6 +72,16 @@ _ELSEWHERE = r"""
     |similar|same|outperform\w*|rang(?:e|es|ing)|variants?|famil(?:y|ies)|respectively|up\s+to|each
     |every|per|paper|reported|reports|published|configurations?|reduc\w+|sav(?:es?|ing)|budget
     |limit|target)\b|>>>|\|"""
+# In the clause of the number: what was, would be, or is not; and several, or another of it.
+_UNREAL = r"""
+    \b(?:not|never|neither|nor|no\s+longer|could|would|should|might|may|must|suppose|imagine|assum\w+
+    |expected|goal|had|was|were|previous\w*|formerly|used\s+to|before|until|old|once|almost|if|does|did
+    |do|replac\w+|used\s+as|student\s+of|two|three|both|these|those|pruned|distill\w*|quanti[sz]\w*
+    |slimm?\w*|\w+s\s+have|no\s*$)\b|n['’]t\b"""
+_UNREAL_AFTER = r"""
+    \b(?:not|needed|was|were|does|together|once)\b|n['’]t\b|\?
+    |param(?:eter)?s?\s+(?:updates?|settings?|ensembles?|teachers?|tweaks?|changes?|groups?)\b"""
+_CLAUSE_END = re.compile(r"[,;:]\s|\.\s|\s[–—-]\s|\n")
 _PART = r"""
     \b(?:encoder|decoder|head|backbone|stem|block|layer|branch|embedding|classifier|projector
     |neck|teacher|student|adapter|lora|stage|discriminator|generator|critic)s?\b
@@ -148,6 +158,10 @@ def _is_of_class(sentence: str, match: re.Match[str]) -> bool:
     if re.search(_ELSEWHERE, f"{before}\0{after}", _FLAGS) or re.search(_PART, before, _FLAGS):
         return False
     if re.match(_AFTER, after, _FLAGS):
+        return False
+    clause_after = sentence[match.start("low") :]
+    clauses = _CLAUSE_END.split(before)[-1], _CLAUSE_END.split(clause_after)[0]
+    if any(map(re.search, (_UNREAL, _UNREAL_AFTER), clauses, (_FLAGS, _FLAGS))):
         return False
     if "phrase" in match.groupdict():
         suffix = match["high_suffix"] if match["high"] else match["low_suffix"]
