@@ -87,6 +87,16 @@ def fitting_measure(text: str, bounds: Sequence[Bounds], measured: Measured) -> 
     return ""
 
 
+def is_of_named_part(text: str, bounds: Sequence[Bounds], measured: Measured) -> bool:
+    """Whether a number is that of a module of the model by whose name the text calls it: "the fc of
+    resnet50 has 2.05M"."""
+    words = set(re.findall(r"\w+", text))
+    return any(
+        row.path.rpartition(".")[2] in words and any(row.total in admitted for admitted in bounds)
+        for row in measured.modules[1:]
+    )
+
+
 def _other_classes(bounds: Sequence[Bounds], measured: Measured) -> int | None:
     """With how many classes a classifier would have a number of parameters: of a usual data set,
     where its last linear layers have as many outputs as another; None where there is no such

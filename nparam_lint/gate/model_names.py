@@ -38,6 +38,9 @@ _LETTERS = {letter.lower(): letter for letter in _SIZES.values()}
 _PART = re.compile(r"[A-Za-z]+|[0-9]+")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _BRACKETS = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|[*†‡§^]+)\s*")
+_PATCHED = re.compile(r"_?patch(_?[0-9]+)(?:_[0-9]{3})?$")  # timm's `_patch16_224` of `ViT-B/16`
+_OURS = re.compile(r"\s*\(ours?\)|^ours?:\s*", re.IGNORECASE)
+_SMALL_VALUE = re.compile(r"[\w\]][:=]\s*[0-9]{1,3}$")  # of a key, which may count other things
 _MARK = re.compile("[†‡§]")  # of another variant
 _WORD = re.compile(r"(?<![A-Za-z0-9])[A-Za-z][\w./+-]*")
 # A string that chooses a model: the first argument of a call, or one that is called so.
@@ -68,24 +71,32 @@ _FILL = r"""(?:an?|the|our|about|around|some|only|just|exactly|roughly|approxima
 _LEAD = re.compile(
     rf"\W*(?:(?:{_FILL}|{_KIND}|this|and|while|e\.g\.|i\.e\.)\b\W*)*", re.IGNORECASE | re.VERBOSE
 )
-_KIND_OF_MODEL = rf"""(?:{_KIND}|large|small|tiny|compact|simple|deep|full|whole|lightweight|super|very
-    |transformer(?:-based)?|language|neural|vision|vit|convolutional|cnn|mlp|rnn|lstm
+# "With 6 layers, Net has …"
+_SETTING = re.compile(
+    r"""\W*(?:with|in(?!\s+total)|at|for|before|after|using|if|when|on|without|by|from|since|until
+    |during|expected|q|question)\b""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_KIND_OF_MODEL = rf"""(?:{_KIND}|large|small|tiny|compact|simple|deep|full|whole|lightweight|super
+    |very|transformer(?:-based)?|language|neural|vision|vit|convolutional|cnn|mlp|rnn|lstm
     |(?:en|de)coder-only|encoder-decoder)"""
 _STATES = re.compile(
     rf"""\W*(?:(?:{_KIND}|that|which)\W+)*
     (?:(?:has|have|having|with|is|contains?|containing|comprises|counts|totals|consists\s+of|uses|at
-    |totali[sz]ing|of|in)\b\W*(?:(?:{_FILL}|{_KIND_OF_MODEL}|and)\b\W*)*)*""",
+    |totali[sz]ing|of|in|[0-9][\w.]*\s[a-z]+)\b\W*(?:(?:{_FILL}|{_KIND_OF_MODEL}|and)\b\W*)*)*""",
     re.IGNORECASE | re.VERBOSE,
 )
+_NUMBER = r"""(?:(?:about|around|approximately|approx\.?|roughly|circa|nearly|under|below|at\s+most
+    |(?:fewer|less|no\s+more)\s+than)\s+)?\S+(?:\s?(?:million|billion|thousand))?"""
 _OF_IT = re.compile(  # between the number and the name behind it
-    rf"""\S+(?:\s?(?:million|billion|thousand))?[\s-]+(?:[a-z-]+[\s-]+)?param(?:eter)?s?\W*
+    rf"""{_NUMBER}[\s-]+(?:[a-z-]+[\s-]+)?param(?:eter)?s?\W*
     (?:(?:in\s+total|{_KIND}|{_FILL}|called|named|of|for)\b\W*)*""",
     re.IGNORECASE | re.VERBOSE,
 )
 _BEHIND = re.compile(  # the number
-    r"""\S+(?:\s?(?:million|billion|thousand))?[\s-]+(?:[a-z-]+[\s-]+){0,2}param(?:eter)?s?
+    rf"""{_NUMBER}[\s-]+(?:[a-z-]+[\s-]+){{0,2}}param(?:eter)?s?
     (?:\s+(?:in\s+total|total|overall|and|with|which|that|while|but|vs|on|by\s+default|each)\b
-    |[\s-]+(?:[a-z-]+\s+){0,3}(?:model|network|transformer|net|lm|llm|autoencoder|version|cnn)\b
+    |[\s-]+(?:[a-z-]+\s+){{0,3}}(?:model|network|transformer|net|lm|llm|autoencoder|version|cnn)\b
     |\s*$|\s*[^\w\s])""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -193,8 +204,10 @@ def is_plain(count: StatedCount, model: NamedModel) -> bool:
         return is_of_it is not None and _STATES.fullmatch(_clause(before)) is not None
     start = named_before[-1]
     behind = _WORD.sub("", before[start:], count=1)
+    clauses = _CLAUSE.split(before[:start])
     return (
-        _LEAD.fullmatch(_clause(before[:start])) is not None
+        _LEAD.fullmatch(clauses[-1]) is not None
+        and not any(map(_SETTING.match, clauses[-2:-1]))
         and _STATES.fullmatch(behind) is not None
         and (not after.strip() or _BEHIND.match(after) is not None)
     )
@@ -236,7 +249,8 @@ class ModelNames:
             if not isinstance(measured, Measured) or model.host or not measured.counts.total:
                 continue
             for name in names_of(model.target, model.way, measured.call):
-                self.by_key[name_key(name)].append(NamedModel(model, measured, name))
+                for key in {name_key(name), name_key(_PATCHED.sub(r"\1", name))}:
+                    self.by_key[key].append(NamedModel(model, measured, name))
             location, _, name = model.target.partition("::")
             if config := _config_of(model.target, model.way):
                 self.by_path[config].append(NamedModel(model, measured, config))
@@ -264,7 +278,10 @@ class ModelNames:
             for name in count.names:
                 if models := self.by_path.get(_path_of(name, at.path)):
                     return Binding(models, "certain", f"beside it stands the file {name}")
-            for n, name in enumerate(count.names):
+            names = [_OURS.sub("", name) for name in count.names]
+            if count.called and not (self._named(count.called) or is_size(count.called)):
+                names = []  # it is another model's, or that of a part
+            for n, name in enumerate(names):
                 named = self._named(name)
                 if not (models := named or self._named(_BRACKETS.sub(" ", name))):
                     continue
@@ -275,11 +292,12 @@ class ModelNames:
                         return Binding(models, "likely", because, confirms=True)
                     models = whole
                 is_variant = not named or _MARK.search(name) or (count.shares_name and not n)
-                return Binding(models, "likely" if is_variant else "certain", because)
+                is_unsure = is_variant or _SMALL_VALUE.search(count.text)
+                return Binding(models, "likely" if is_unsure else "certain", because)
             if count.of_larger:
                 return Binding()
             around = [*count.above, *_PART.findall(posixpath.basename(at.path))]
-            for rest, name in product(around, count.names):  # `resnet20` below "CIFAR-10"
+            for rest, name in product(around, names):  # `resnet20` below "CIFAR-10"
                 if models := self.by_key.get(name_key(f"{rest} {name}")):
                     return Binding(models, "certain", f"{rest} {name} names it")
         for n, text in enumerate(() if count.is_name else count.names):
@@ -297,6 +315,9 @@ class ModelNames:
         for name in count.names if count.is_name else ():
             if begun := self._begun(name):
                 return Binding(begun, "likely", f"its name begins like {name}", confirms=True)
+        is_of_other = count.is_name and any(map(_COMPOUND.search, count.names[:1]))
+        if is_of_other or any(_named_beside(count.sentence[0], model)[1] for model in self.only):
+            return Binding()
         return Binding(self.only, "likely", "it is the only model")
 
     def _named(self, name: str) -> Sequence[NamedModel]:

@@ -63,7 +63,7 @@ _ROUNDED_UP = Fraction(1005, 1000)
 _TASK = re.compile(
     r"""detection|segmentation|downstream|video.?prediction
     |(?<![a-z])(?:seg|det|pose|keypoints?|tracking|coco|ade20k|cityscapes|voc|kitti|mpii
-    |pckh?|(?-i:AR)|mota|hota|idf1|mpjpe|abs.?rel|psnr|ssim|fid|wer)(?![a-z])""",
+    |recall|pckh?|(?-i:AR)|mota|hota|idf1|mpjpe|abs.?rel|psnr|ssim|fid|wer)(?![a-z])""",
     re.IGNORECASE | re.VERBOSE,
 )
 _PARTS = frozenset("encoder decoder backbone neck head".split())
@@ -456,6 +456,9 @@ def _outcome(
             return StatedOutcome(at, count)
         model = next((m for m in models if m.is_default), models[0])
         bounds = [value.bounds(tolerance=tolerance) for value in count.readings]
+        text = " ".join((*count.names, *count.sentence)) if not count.is_name else ""
+        if measures.is_of_named_part(text, bounds, model.measured):
+            return StatedOutcome(at, count)
         explanation = measures.fitting_measure("this", bounds, model.measured)
         if not explanation and count.is_name and (other := fitting(names.beside(model))):
             explanation = f"{_OF_ANOTHER}{other.name} has"

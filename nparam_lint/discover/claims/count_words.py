@@ -18,7 +18,7 @@ _MEASURES = (  # the first whose word stands in the text
 UNIT_WORDS = {"thousand": "k", "million": "M", "billion": "B", "trillion": "T"}
 _UNITS = UNIT_WORDS | {"k": "k", "m": "M", "mil": "M", "mn": "M", "b": "B", "bn": "B", "g": "G"}
 _UNITS |= {"mb": "M", "mib": "M", "megabyte": "M"}  # said of counts as often as of bytes
-_UNITS |= {"t": "T", "6": "M", "3": "k"}  # powers of ten by their last digit
+_UNITS |= {"t": "T", "6": "M", "3": "k", "⁶": "M", "³": "k"}  # powers of ten by their last digit
 _EXPONENTS = {"T": 12, "G": 9, "B": 9, "M": 6, "k": 3}
 
 

@@ -75,8 +75,9 @@ def unit_of(text: str) -> str:
 
 
 def plain(text: str) -> str:
-    """What is seen of a text of Markdown: no marks, no addresses, no tags, no footnotes."""
-    text = re.sub(r"\[\^[^\]]*\]", "", text)
+    """What is seen of a text of Markdown, and holds: no marks, no addresses, no tags, no footnotes,
+    nothing that is struck out."""
+    text = re.sub(r"\[\^[^\]]*\]|(?<!10)<sup>[^<]*</sup>|~~.*?~~", "", text)
     text = re.sub(r"!?\[([^\]]*)\](?:\([^)]*\)|\[[^\]]*\])", r"\1", text)
     text = re.sub(r"</?[a-zA-Z][^>]*>", "", text).replace("\\", "")
     text = re.sub(r"[`*]|(?<!\w)_+|_+(?!\w)", "", text)

@@ -91,7 +91,8 @@ _BEFORE = r"""
     |additional|another|remov\w+|takes?|accepts?|expects?|requires?|first|last|top|x)
     |[+/×*&→>\#%^]|[0-9]\s?[kmbgt]\s*(?:,|and|&)
     |(?:\b(?:half|most|third|all|out|fraction|some|rest)|%)\s+of(?:\s+the)?)\s*$"""
-_LABEL = re.compile(r"(\w*)\W*[:=]\s*$")
+_LABEL = re.compile(r"([\w.-]*)\W*[:=]\s*$")
+_NAME = re.compile(r"[A-Za-z]\w*[0-9_]|[a-z][A-Z]|[A-Z]{2}")  # of a model
 _WHOLE_LABELS = {"size", "total", "model", "capacity", "overall", "complexity", "count", "network"}
 _AFTER = r"""
     \s*(?:[/×+%(]\s*(?:per\b|layer|block|channel|each)|[/×+%])
@@ -119,7 +120,14 @@ def find_claims(lines: Sequence[DocLine]) -> list[Claim]:
     """The claims of one docstring, in order; its budgets are no prose."""
     budgets = budget_lines(lines)
     parts = [replace(line, text="") if n in budgets else line for n, line in enumerate(lines)]
-    return _consistent([*claims_in(parts)])
+    # "resnet18: 11.7M parameters" is about that.
+    claims = (claim for claim in claims_in(parts) if not _is_of_named(claim))
+    return _consistent([*claims])
+
+
+def _is_of_named(claim: Claim) -> bool:
+    label = _LABEL.search(claim.before)
+    return label is not None and "param" not in label[1].lower() and bool(_NAME.search(label[1]))
 
 
 def claims_in(lines: Sequence[DocLine]) -> Iterator[Claim]:
@@ -168,7 +176,7 @@ def _is_of_class(sentence: str, match: re.Match[str]) -> bool:
         return bool(suffix) or _END.match(after) is not None
     tail = before[-80:]
     label = _LABEL.search(tail)
-    if label and label[1].lower() not in _WHOLE_LABELS:
+    if label and not (label[1].lower() in _WHOLE_LABELS or _NAME.search(label[1])):
         return False
     comment = "#" in before[before.rfind("\n") + 1 :]
     return not comment and re.search(_BEFORE, tail, _FLAGS) is None

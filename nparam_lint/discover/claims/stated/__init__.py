@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.ground.notation.grammar import Value
 
+_CHINESE = "参数量".encode()  # number of parameters
 LARGEST = 5_000_000  # bytes of a text: what is longer are data
 _AROUND = 80  # bytes before and after the word
 _COUNT = (
@@ -47,7 +48,8 @@ class StatedCount(Struct, frozen=True):
     from it on, in what is written as text. `shares_name`: the first of them stands in several rows
     of the table, with other counts; `of_larger`: they may name parts of what is counted, in a table
     of backbones or of detectors. `above`: the headings; a name may be what one of them and the
-    row say together. `in_file`: whether a file that builds one model (a config, a checkpoint) says
+    row say together. `called`: what a key beside the number, such as `model`, says that it is
+    called. `in_file`: whether a file that builds one model (a config, a checkpoint) says
     it of that. `definition`: the class or factory in whose docstring it stands. `heads`: those of
     the columns of its table. `head_at`: the line and column of the head of its column. `in_bytes`:
     that calls it megabytes. `weights`: the names of the tensors counted."""
@@ -60,6 +62,7 @@ class StatedCount(Struct, frozen=True):
     names: tuple[str, ...] = ()
     above: tuple[str, ...] = ()
     is_name: bool = False
+    called: str = ""
     sentence: tuple[str, str] = ("", "")
     shares_name: bool = False
     of_larger: bool = False
@@ -103,7 +106,7 @@ def stated_counts(path: str, content: bytes) -> Iterable[StatedCount]:
     is_binary = name.endswith(".safetensors")
     if source is None or (len(content) > LARGEST and not is_binary):
         return ()
-    has_word = b"aram" in content or b"ARAM" in content
+    has_word = b"aram" in content or b"ARAM" in content or _CHINESE in content
     if not is_binary and not (_has_count(content) if name.endswith(".py") else has_word):
         return ()
     reader = import_module(f"{__name__}.{source.module}")

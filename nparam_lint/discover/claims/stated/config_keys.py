@@ -7,16 +7,24 @@ three. So every count has its place, and a file that its own parser refuses is r
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from nparam_lint.discover.claims.count_words import selector_of
 from nparam_lint.discover.claims.stated import StatedCount
 from nparam_lint.discover.claims.stated.sentences import counts_in_comments
-from nparam_lint.discover.claims.stated.words import key_unit, readings_of
+from nparam_lint.discover.claims.stated.words import (
+    called_by,
+    is_of_another,
+    is_of_run,
+    key_unit,
+    readings_of,
+)
 from nparam_lint.ground.config_outline import comment_sign
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+_Pairs: TypeAlias = "list[tuple[str, str]]"
 
 _ENTRY = re.compile(
     r"""(?P<quote>["']?)(?P<key>[A-Za-z#][\w\-. ]{0,60}?)(?P=quote)\s*[:=]\s*
@@ -62,10 +70,12 @@ def counts_in_keys(lines: Sequence[str], *, in_file: bool = False) -> Iterator[S
             value = entry["value"].strip().strip("\"'")
             readings = readings_of(value, named[0]) if named else ()
             is_large = value[-1:].isalpha() or "." in value or len(value) > _SHORT
-            if named and readings and (named[1] or is_large):
-                beside = [*_names_beside(code, entry.start())]
-                counts.append((number, entry, value, readings, (outline, beside)))
-    for number, entry, value, readings, (block, beside) in counts:  # the blocks are read now
+            if named and readings and (named[1] or is_large) and not is_of_run(outline.key):
+                inside = _around(code, entry.start())
+                counts.append((number, entry, value, readings, (outline, inside)))
+    for number, entry, value, readings, (block, inside) in counts:  # the blocks are read now
+        beside = [name for key, values in inside for name in (*_of_model(values), key) if name]
+        nearest = inside[0][1] if len(inside) > 1 else block.values
         yield StatedCount(
             f"{entry['key'].strip()}: {value}",
             readings,
@@ -74,34 +84,37 @@ def counts_in_keys(lines: Sequence[str], *, in_file: bool = False) -> Iterator[S
             entry.start("value") + 1 + (entry["value"][:1] in "\"'"),
             tuple(dict.fromkeys((*beside, *block.names()))),
             is_name=True,
+            called=called_by(dict(nearest)),
             in_file=in_file,
         )
 
 
-def _names_beside(line: str, at: int) -> Iterator[str]:
-    """What may name what a place in a line is about, nearest first: the values beside it in its
-    braces, then the key of these, and the same of the braces around."""
+def _around(line: str, at: int) -> list[tuple[str, _Pairs]]:
+    """What stands around a place in a line, from the inside out: the key of its braces, and the
+    texts that keys in these have as values; last what no braces hold."""
     opened: list[int] = []
     for index, sign in enumerate(line[:at]):
         if sign in "{[":
             opened.append(index)
         elif sign in "}]" and opened:
             opened.pop()
+    around = []
     for start in (*reversed(opened), -1):
         inside = line[start + 1 :]
         while (shorter := _CLOSED_WITHIN.sub("", inside)) != inside:
             inside = shorter
-        yield from _values(re.split(r"[}\]]", inside)[0])
-        if start >= 0 and (key := _KEY_BEFORE.search(line[:start])):
-            yield key["key"].strip()
+        key = _KEY_BEFORE.search(line[:start]) if start >= 0 else None
+        around.append((key["key"].strip() if key else "", _pairs(re.split(r"[}\]]", inside)[0])))
+    return around
 
 
 class _Block:
-    """Lines of one depth below a key: `values`, the texts that they have as values."""
+    """Lines of one depth below a key: `values`, what keys
+    have as texts."""
 
     def __init__(self, depth: int, key: str = "", parent: _Block | None = None) -> None:
         self.depth, self.key, self.parent = depth, key, parent
-        self.values: list[str] = []
+        self.values: _Pairs = []
         self.opened = ""  # the key that the last line ended with
 
     def next(self, line: str) -> _Block:
@@ -124,14 +137,14 @@ class _Block:
         else:
             block.opened = opened["key"].strip()
         if len(block.values) < _MOST_NAMES:
-            block.values += _values(line)
+            block.values += _pairs(line)
         return block
 
     def names(self) -> Iterator[str]:
         """What may name what it is about, nearest first."""
         block: _Block | None = self
         while block is not None:
-            yield from block.values
+            yield from _of_model(block.values)
             if block.key:
                 yield block.key
             block = block.parent
@@ -148,11 +161,16 @@ def _depth(line: str) -> tuple[int, bool]:
     return depth, is_item
 
 
-def _values(line: str) -> list[str]:
-    """The texts that keys of a line have as values."""
-    values = (entry["value"].strip().strip("\"'") for entry in _ENTRY.finditer(line))
+def _pairs(line: str) -> _Pairs:
+    """The keys of a line that have texts as values, and these."""
+    every = ((e["key"].strip(), e["value"].strip().strip("\"'")) for e in _ENTRY.finditer(line))
     return [
-        value
-        for value in values
+        (key, value)
+        for key, value in every
         if len(value) <= _LONGEST_NAME and re.search("[A-Za-z]", value) and not readings_of(value)
     ]
+
+
+def _of_model(pairs: _Pairs) -> list[str]:
+    """The values that may name the model itself."""
+    return [value for key, value in pairs if not is_of_another(key)]

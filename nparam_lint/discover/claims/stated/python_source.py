@@ -16,7 +16,13 @@ from nparam_lint.discover.claims.stated.sentences import (
     counts_in_docstring,
     counts_in_paragraphs,
 )
-from nparam_lint.discover.claims.stated.words import key_unit, readings_of
+from nparam_lint.discover.claims.stated.words import (
+    called_by,
+    is_of_another,
+    is_of_run,
+    key_unit,
+    readings_of,
+)
 from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:
@@ -83,8 +89,10 @@ def _keys(node: ast.AST, around: tuple[str, ...], lines: Sequence[str]) -> Itera
         case _:
             entries = []
     entries_by_key = [(key, value) for key, value in entries if key]
+    of_model = [(key, value) for key, value in entries_by_key if not is_of_another(key)]
+    called = called_by({key: text for key, value in of_model for text in _strings([value])})
     beside = (
-        *_strings(value for _, value in entries_by_key),
+        *_strings(value for _, value in of_model),
         *_strings(node.args if isinstance(node, ast.Call) else ()),
     )
     if isinstance(node, ast.Module):
@@ -93,7 +101,7 @@ def _keys(node: ast.AST, around: tuple[str, ...], lines: Sequence[str]) -> Itera
         beside = (*beside, node.name)
     for key, value in entries_by_key:
         unit = key_unit(key)
-        if unit is None or not isinstance(value, ast.Constant):
+        if unit is None or not isinstance(value, ast.Constant) or is_of_run(next(iter(around), "")):
             continue
         written = lines[value.lineno - 1].encode()[value.col_offset : value.end_col_offset]
         text = written.decode("utf-8", "replace").strip("\"'")
@@ -109,6 +117,7 @@ def _keys(node: ast.AST, around: tuple[str, ...], lines: Sequence[str]) -> Itera
                 column + isinstance(value.value, str),
                 (*beside, *around),
                 is_name=True,
+                called="" if isinstance(node, ast.Module) else called,
             )
     if isinstance(node, _SCOPES):
         around = (node.name, *around)

@@ -10,7 +10,12 @@ from msgspec.structs import replace
 
 from nparam_lint.discover.claims.count_words import selector_of
 from nparam_lint.discover.claims.stated import StatedCount
-from nparam_lint.discover.claims.stated.words import head_unit, readings_of, says_bytes
+from nparam_lint.discover.claims.stated.words import (
+    head_unit,
+    is_of_another,
+    readings_of,
+    says_bytes,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,14 +24,15 @@ if TYPE_CHECKING:
 
 # Of what a row is about.
 _NAMED = re.compile(
-    r"(?:the\s+)?(?:model|method|name|arch|architecture|network|net|variant|config|configuration|version|size|class)s?"
+    r"(?:the\s+)?(?:model|student|method|name|arch|architecture|network|net|variant|config|configuration|version|size|class)s?"
     r"(?:[\s_-]*(?:names?|size|id|variant|type|config))?",
     re.IGNORECASE,
 )
-# The count is that of a larger model, of which the row names a part, or of a part of one.
+# The count is that of a larger model, of which the row names a part, or of a part of one; "Layers"
+# and "Heads" say how many there are.
 _PART = re.compile(
-    r"(?:backbone|neck|head|detector|segmentor|framework|decoder|encoder|pre-?trained\s+model"
-    r"|module|layer|block|component|stage)s?(?:[\s_-]*names?)?(?:\s+(?:of|in|for)\s.*)?",
+    r"(?:(?:backbone|neck|detector|segmentor|framework|decoder|encoder|pre-?trained\s+model"
+    r"|component)s?|head|module|layer|block|stage)(?:[\s_-]*names?)?(?:\s+(?:of|in|for)\s.*)?",
     re.IGNORECASE,
 )
 # Measures of detectors and segmenters, with what their raised letters say.
@@ -34,6 +40,12 @@ _DOWNSTREAM = re.compile(
     r"""(?i:iou)|(?<![a-zA-Z])(?:[bm]?AP|map(?=[@0-9])|PQ)
     (?:b+|m|bbox|box|mask|kp|val|test|dev|[SML])?(?![a-zA-Z])""",
     re.VERBOSE,
+)
+# A row is one of several variants of the model that it names.
+_VARIED = re.compile(
+    r"(?:(?:fine-?)?tuning(?: method)?|method|adapter|peft|sparsity|prun\w+|ratio|bits?|rank"
+    r"|compression|quanti\w+|precision)s?(?:\s*\(.*\))?",
+    re.IGNORECASE,
 )
 _MARKS = " *_`$^†‡§¶"  # around a number
 _LINK = re.compile(r"\]\(([^)\s]+)\)|href=[\"']([^\"']+)")
@@ -71,8 +83,11 @@ def counts_in_table(
     name_columns = [n for n, cell in enumerate(head) if _NAMED.fullmatch(cell.text.strip(" *_`"))]
     is_of_part = any(_PART.fullmatch(cell.text.strip(" *_`")) for cell in head)
     is_of_part |= any(_DOWNSTREAM.search(cell.text) for cell in head)
+    is_of_other = [is_of_another(cell.text) for cell in head]
     if not name_columns and not is_of_part:
-        name_columns = [0] if 0 not in columns else []
+        name_columns = [n for n in range(len(head)) if n not in columns and not is_of_other[n]][:1]
+    others = (cell.text.strip(" *_`") for n, cell in enumerate(head) if n not in name_columns[:1])
+    is_varied = any(map(_VARIED.fullmatch, others))
     last = ""  # a cell over several rows names the model once
     stated: list[tuple[int, StatedCount]] = []
     for row in rows[start + 1 :]:
@@ -98,7 +113,7 @@ def counts_in_table(
         values.setdefault((n, count.names[0]), set()).add(count.readings)
     heads = tuple(cell.text for cell in head)
     for n, count in stated:
-        is_shared = len(values[n, count.names[0]]) > 1
+        is_shared = is_varied or len(values[n, count.names[0]]) > 1
         yield replace(count, shares_name=is_shared, of_larger=is_of_part, heads=heads)
 
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from nparam_lint.discover.claims.count_words import suffix_of, written_value
 from nparam_lint.ground.notation import TextError
 from nparam_lint.ground.notation.grammar import Value, parse_value
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 _QUALIFIER = r"""(?:total|overall|model|network|trainable|learnable|non[-_\s]?trainable
     |active|activated|frozen|non[-_\s]?embedding)"""
 _HEAD = re.compile(
     rf"""(?:(?:number|num\.?|no\.?|nb\.?|\#|n)[\s_]*(?:of[\s_]+)?)?(?:{_QUALIFIER}[\s_]+){{0,2}}
-    (?:model[\s_]+)?\#?\s*param(?:eter)?s?\.?\s?\#?(?:[\s_]*(?:count|number|size))?
-    (?:[\s,_]*(?:in[\s_]+)?[(\[/]?\s*(?P<unit>[kmgbt]|mi?b|megabytes?|thousands?|millions?|billions?|mil|mn|bn|×\s?10\^?[36]|1e[36]|10\^?[36])\s*[)\]]?)?
-    (?:\s*[(\[]\s*(?:total|trainable)\s*[)\]])?\s*[↓*:]?""",
+    (?:model[\s_]+)?\#?\s*(?:param(?:eter)?s?|参数量)\.?\s?\#?(?:[\s_]*(?:count|number|size))?
+    (?:[\s,_]*(?:in[\s_]+)?[(\[/（]?\s*(?P<unit>[kmgbt]|mi?b|megabytes?|thousands?|millions?|billions?|mil|mn|bn|×\s?10\^?[36]|×\s?10[³⁶]|10[³⁶]|1e[36]|10\^?[36])\s*[)\]）]?)?
+    (?:\s*[(\[（]\s*(?:total|trainable)\s*[)\]])?\s*[↓*:]?""",
     re.IGNORECASE | re.VERBOSE,
 )
 _KEY = re.compile(
@@ -24,10 +28,20 @@ _KEY = re.compile(
     (?:_(?:in_)?(?P<unit>[kmb]|millions?|billions?|thousands?))?""",
     re.IGNORECASE | re.VERBOSE,
 )
+# Keys whose value is what the model is called, the surest first; and of what it is not: the model
+# that it comes from, or is compared with; parts of a run that have parameters of their own.
+_NAMING = ("model", "model_name", "arch", "architecture", "name", "type", "id")
+_OF_ANOTHER = re.compile(
+    r"""teacher\w*|init\w*_from|from_\w+|\w+_from|base|base_?model|baseline\w*|distill\w*|pretrained\w*
+    |parent|reference|compare\w*|finetuned?_?\w*|source""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_OF_RUN = re.compile(r"(?:optim\w*|hpo|search|sched\w*|loss|data\w*|augment\w*)$", re.IGNORECASE)
 _BARE_KEYS = {"param", "params", "parameter", "parameters"}
 _CELL = re.compile(
     r"""[~≈∼<≤]?\s*(?P<number>[0-9]{1,3}(?:[,_'\s][0-9]{3})+|[0-9]+(?:\.[0-9]+)?(?:[eE]\+?[0-9]+)?)
-    \s*(?P<suffix>[kmgbtKMGBT]|[mMbB]n|thousand|million|billion|mil\.?)?(?:\s*(?:params?|parameters)\.?)?""",
+    \s*(?P<suffix>[kmgbtKMGBT]|[mMbB]n|thousand|million|billion|mil\.?)?(?:\s*(?:params?|parameters)\.?)?
+    (?:\s*\(total\))?""",
     re.VERBOSE,
 )
 _MEGABYTES = re.compile(r"(?<![a-z])(?:mi?b|megabytes?)(?![a-z])", re.IGNORECASE)
@@ -55,6 +69,24 @@ def key_unit(key: str) -> tuple[str, bool] | None:
     name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", key).replace("-", "_").replace(" ", "_").strip("#_")
     match = _KEY.fullmatch(name)
     return None if match is None else (suffix_of(match["unit"]), name.lower() not in _BARE_KEYS)
+
+
+def is_of_another(key: str | None) -> bool:
+    """Whether the value of a key, or the name in a column, is another model's."""
+    return (
+        key is not None and _OF_ANOTHER.fullmatch(key.strip(" *_`").replace("-", "_")) is not None
+    )
+
+
+def is_of_run(key: str | None) -> bool:
+    """Whether what stands below a key is no model, but has parameters, too: an optimizer."""
+    return key is not None and _OF_RUN.match(key.strip()) is not None
+
+
+def called_by(values: Mapping[str, str]) -> str:
+    """What a model is called by the values of the keys beside its count; "" if none says it."""
+    by_key = {key.lower().replace("-", "_"): value for key, value in values.items()}
+    return next((by_key[key] for key in _NAMING if by_key.get(key)), "")
 
 
 def readings_of(text: str, unit: str = "") -> tuple[Value, ...]:
