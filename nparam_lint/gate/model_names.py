@@ -69,7 +69,9 @@ _KIND = "(?:model|network|net|module|class|function|architecture|variant|version
 _FILL = r"""(?:an?|the|our|about|around|some|only|just|exactly|roughly|approximately|nearly|circa
     |(?:in\s+)?total(?:\s+of)?|currently|now|overall|merely)"""
 _LEAD = re.compile(
-    rf"\W*(?:(?:{_FILL}|{_KIND}|this|and|while|e\.g\.|i\.e\.)\b\W*)*", re.IGNORECASE | re.VERBOSE
+    rf"""\W*(?:(?:{_FILL}|{_KIND}|this|and|while|e\.g\.|i\.e\.)\b\W*)*
+    (?:(?:number|count)\s+of\s+(?:[a-z]+\s+)?param(?:eter)?s?\s+(?:of|in)\s+(?:the\s+)?\W*)?""",
+    re.IGNORECASE | re.VERBOSE,
 )
 # "With 6 layers, Net has …"
 _SETTING = re.compile(
@@ -81,7 +83,8 @@ _KIND_OF_MODEL = rf"""(?:{_KIND}|large|small|tiny|compact|simple|deep|full|whole
     |very|transformer(?:-based)?|language|neural|vision|vit|convolutional|cnn|mlp|rnn|lstm
     |(?:en|de)coder-only|encoder-decoder)"""
 _STATES = re.compile(
-    rf"""\W*(?:(?:{_KIND}|that|which)\W+)*
+    rf"""(?:['’]s\s+(?:total\s+)?(?:param(?:eter)?\s+count|(?:number|count)\s+of\s+param(?:eter)?s))?
+    \W*(?:(?:{_KIND}|that|which)\W+)*
     (?:(?:has|have|having|with|is|contains?|containing|comprises|counts|totals|consists\s+of|uses|at
     |totali[sz]ing|of|in|[0-9][\w.]*\s[a-z]+)\b\W*(?:(?:{_FILL}|{_KIND_OF_MODEL}|and)\b\W*)*)*""",
     re.IGNORECASE | re.VERBOSE,
@@ -93,11 +96,11 @@ _OF_IT = re.compile(  # between the number and the name behind it
     (?:(?:in\s+total|{_KIND}|{_FILL}|called|named|of|for)\b\W*)*""",
     re.IGNORECASE | re.VERBOSE,
 )
-_BEHIND = re.compile(  # the number
-    rf"""{_NUMBER}[\s-]+(?:[a-z-]+[\s-]+){{0,2}}param(?:eter)?s?
+_BEHIND = re.compile(  # the number, or its noun
+    rf"""{_NUMBER}(?:[\s-]+(?:[a-z-]+[\s-]+){{0,2}}param(?:eter)?s?
     (?:\s+(?:in\s+total|total|overall|and|with|which|that|while|but|vs|on|by\s+default|each)\b
     |[\s-]+(?:[a-z-]+\s+){{0,3}}(?:model|network|transformer|net|lm|llm|autoencoder|version|cnn)\b
-    |\s*$|\s*[^\w\s])""",
+    |\s*$|\s*[^\w\s])|\s*$|[.,;:)](?:\s|$))""",
     re.IGNORECASE | re.VERBOSE,
 )
 _CLAUSE = re.compile(r"[,;:]\s|\s[–—-]\s|\s\(|(?<=\w\.)\s+(?=[A-Z])|\n")

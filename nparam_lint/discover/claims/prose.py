@@ -51,10 +51,10 @@ _NUMBER_FIRST = rf"""
     |\s+(?P<what_alone>non[-_\s]?embedding)\b)"""
 _MARK = "[*_`]{0,3}"  # **Parameters**: 62K
 _NOUN_FIRST = rf"""
-    (?:^|[\n,;(\[]|[-*•]\s)\s*
+    (?:^|[\n,;(\[]|[-*•]\s|['’]s\s)\s*
     (?P<phrase>{_MARK}(?:the\s+)?(?:(?:model|total)\s+)?(?P<hash>\#\s*(?:of\s+)?)?
     (?:(?:number|count|no\.)\s+of\s+)?(?P<what>(?:{_QUALIFIER}\s+){{0,2}}){_NOUN}(?:\s+count)?
-    (?:\s?\((?P<unit>[kmb])\))?{_MARK}
+    (?:\s+(?:of|in)\s+(?:the\s+)?[\w./`-]+(?=\s+is\s))?(?:\s?\((?P<unit>[kmb])\))?{_MARK}
     (?:[^\S\n]*[:=]{_MARK}[^\S\n]*|\s+(?:is|are)\s+|(?(hash)\s+|(?!))))
     {_COUNT}(?![\w%+/×*-]|[.,][0-9])"""
 _END = re.compile(r"\s*(?:$|\n|[.,;:)\]](?!\s*[0-9]))")
