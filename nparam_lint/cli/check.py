@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-import sys
 import time
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
@@ -31,7 +30,6 @@ from nparam_lint.ground.printable import clean
 from nparam_lint.report import check_data, check_document, shard_data
 from nparam_lint.report.formats import render
 from nparam_lint.repository import deleted_files, git, snapshot
-from nparam_lint.rewrite import edits, module_lists
 
 if TYPE_CHECKING:
     from nparam_lint.config.session import Session
@@ -83,14 +81,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     found.add_argument("--select", metavar="CODES", help="report only these codes: NPL001,NPL013")
     found.add_argument("--ignore", metavar="CODES", help="do not report these codes")
-    found.add_argument(
-        "--fix",
-        action="store_true",
-        help="first turn plain lists of modules (NPL101) into nn.ModuleList, where that is safe",
-    )
-    found.add_argument(
-        "--diff", action="store_true", help="with --fix: write and check nothing, print the change"
-    )
     common.add_output(parser, "findings")
     advanced = common.add_building(parser)
     common.add_why_built(advanced)
@@ -111,10 +101,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(options: Namespace) -> int:
     start = time.time_ns()  # before the configuration is read, and before the index is
     left_out = Aside.left_out
-    if options.diff and not options.fix:
-        raise UsageError("--diff shows what --fix would write; next: nparam-lint --fix --diff")
-    if options.fix and options.staged:
-        raise UsageError("--fix writes into the working tree, which --staged does not check")
     division = _division(options)
     since = (
         cache(partial(causes.base_at, options.since, options.environ)) if options.since else None
@@ -135,8 +121,6 @@ def run(options: Namespace) -> int:
         session, inputs = projects[0].session, ReplayInputs(start)
         if since:  # also where nothing is broken
             since(session.home)
-        if options.fix and (diff_code := _fix(options, paths, session)) is not None:
-            return diff_code
         has_headings = len(projects) > 1 and common.format_for(options, session.settings) == "text"
         for project in projects:
             heading = ""
@@ -212,8 +196,8 @@ def _division(options: Namespace) -> shards.Division | None:
         if options.costs:
             raise UsageError("--costs says how to divide the models; it goes with --shard K/N")
         return None
-    if options.static or options.fix:
-        raise UsageError("--shard divides what is built; --static and --fix build nothing")
+    if options.static:
+        raise UsageError("--shard divides what is built; --static builds nothing")
     match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", options.shard)
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise UsageError(f"option --shard is {options.shard!r}, expected one of 1/3, 2/3, 3/3")
@@ -223,27 +207,11 @@ def _division(options: Namespace) -> shards.Division | None:
     return shards.Division(int(match[1]), int(match[2]), costs)
 
 
-def _fix(options: Namespace, paths: list[Path], session: Session) -> int | None:
-    """Fix what can be fixed, and say so on standard error. With `--diff` nothing is written: the
-    exit code, 1 where something is left."""
-    fixes = module_lists.plan_fixes(session, paths)
-    if not options.diff:
-        edits.write_all(fixes.files)
-    lines = [f"{item.position}: fixed: {item.detail[0]}" for item in fixes.fixed]
-    lines += [f"{item.position}: {item.code} not fixed: {reason}" for item, reason in fixes.left]
-    sys.stderr.write("".join(f"{line}\n" for line in lines))
-    if not options.diff:
-        return None
-    common.write("".join(edits.unified_diff(edit) for edit in fixes.files), options.output_file)
-    return int(bool(fixes.left))
-
-
 def _is_replayable(options: Namespace, settings: Settings) -> bool:
     """Whether the answer is on standard output alone, and about the working tree or the index;
     not about a commit that is pushed."""
     return (
         options.words is not None
-        and not options.fix
         and not options.no_cache
         and not options.output_file
         and not options.shard
@@ -306,8 +274,6 @@ def _copied(copy: Snapshot, path: Path, *, may_be_gone: bool = False) -> Path:
 def _paths(options: Namespace) -> list[Path]:
     """The paths, absolute: what models may depend on, so of any kind, and files that were deleted.
     Raises UsageError for what never was."""
-    if options.fix:
-        return common.checked_paths(options.paths)
     known = (Path.is_file, Path.is_dir, _is_gone)
     unknown = [text for text in options.paths if not any(test(Path(text)) for test in known)]
     common.checked_paths(unknown, (*COMMANDS, "help"))
@@ -329,11 +295,11 @@ def _projects(options: Namespace, paths: Sequence[Path], copy: Snapshot | None) 
     start = Path(os.path.commonpath(paths)) if paths else here
     first = common.session_for(options, start, copy)
     name = common.format_for(options, first.settings)
-    alone = {"--fix": options.fix, "--output-file": options.output_file, "--shard": options.shard}
+    alone = {"--output-file": options.output_file, "--shard": options.shard}
     option = next((option for option, value in alone.items() if value), f"--format {name}")
     if any(alone.values()) or name not in ("text", "concise", "github"):
         value = alone.get(option)
-        given = option if value in (True, None) else f"{option} {shlex.quote(str(value))}"
+        given = f"{option} {shlex.quote(value)}" if value else option
         _refuse_unread(first, paths, option, given, "--declared " if options.declared else "")
         return [Project(first, paths)]
 

@@ -58,7 +58,7 @@ _ELSEWHERE = {
     "list": "nparam-lint lists the models, nparam-lint claims what is stated of them",
     "explain": "nparam-lint rule CODE",
     "version": "nparam-lint --version",
-    "fix": "nparam-lint --fix, or nparam-lint update",
+    "fix": "nparam-lint update",
     "install": "nparam-lint install-hook",
     "count": "nparam-lint PATH, or nparam-lint show TARGET",
 }

@@ -94,7 +94,6 @@ LATE = frozenset(
     rewrite.budget_updates
     rewrite.edits
     rewrite.formula_budget
-    rewrite.module_lists
     rewrite.new_budgets
     worker.in_process
     worker.tracing.failures

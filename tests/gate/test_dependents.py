@@ -283,7 +283,6 @@ OUTSIDE = {
     "layers/never.py": "there is no file or directory layers/never.py",
     "never": "there is no file or directory never",
     "--staged new.yaml": "new.yaml is not in the index; next: git add new.yaml",
-    "--fix nets/data.yaml": "nets/data.yaml is not a Python file",
 }
 
 

@@ -159,7 +159,7 @@ def test_what_is_said_of_one_project_where_another_is_inside(repository, nparam_
             '      and in the config above it: exclude = ["b c/**"]\n'
         )
 
-    for more in (["--format", "json"], ["--output-file", "x"], ["--fix"]):
+    for more in (["--format", "json"], ["--output-file", "x"]):
         what = "--output-file" if more[0] == "--output-file" else " ".join(more)
         assert run("--declared", *more, code=2).stderr == (
             f"nparam-lint: b c/nparam-lint.toml configures a project of its own, but {what} "
@@ -168,8 +168,6 @@ def test_what_is_said_of_one_project_where_another_is_inside(repository, nparam_
             f"next: nparam-lint --declared 'b c' {' '.join(more)}\n"
             '      and in the config above it, if there is one: exclude = ["b c/**"]\n'
         )
-
-    assert "next: nparam-lint 'b c' --fix\n" in run("--fix", code=2).stderr
 
     sample.add({"b c/nparam-lint.toml": CONFIG.format(9)})
     for place, step in (

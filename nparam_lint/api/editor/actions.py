@@ -4,7 +4,6 @@ handed to the editor, which applies it, and can take it back."""
 from __future__ import annotations
 
 import difflib
-import re
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +15,7 @@ from nparam_lint.api.editor.answers import session_of
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.lines import lines_of
 from nparam_lint.ground.notation import parse_selector, parse_target
-from nparam_lint.rewrite import budget_updates, module_lists, new_budgets
+from nparam_lint.rewrite import budget_updates, new_budgets
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -31,8 +30,7 @@ if TYPE_CHECKING:
 
     Buffer = Callable[[Path], tuple[str, int] | None]  # text and version of what is open
 
-UPDATE, DECLARE, FIX, RULE = "update", "declare", "fix", "nparam-lint.rule"
-_PLAIN = re.compile(r"\(a plain (list|dict)\)")  # what NPL101 is about, where it was built
+UPDATE, DECLARE, RULE = "update", "declare", "nparam-lint.rule"
 
 
 def offers(
@@ -44,16 +42,13 @@ def offers(
     """What can be done about findings, and about a definition without a budget; the data of each
     is what `plan` has to know of it."""
     for finding, diagnosis in shown.items():
-        code, result = finding.code, finding.result
-        if code == "NPL001" and result and result.actual is not None:
-            name = finding.target.partition("::")[2] or finding.target
-            title = f"Update the budget of {name}: it has {result.actual:,}"
-            what = {"do": UPDATE, "target": finding.target, "selector": result.selector}
-        elif code == "NPL101" or (code == "NPL010" and _PLAIN.search(finding.message)):
-            title, what = "Register these modules (nn.ModuleList, nn.ModuleDict)", {"do": FIX}
-        else:
+        result = finding.result
+        if finding.code != "NPL001" or not result or result.actual is None:
             continue
-        data = {**what, "path": str(path), "line": finding.position.line}
+        name = finding.target.partition("::")[2] or finding.target
+        title = f"Update the budget of {name}: it has {result.actual:,}"
+        target, selector = finding.target, result.selector
+        data = {"do": UPDATE, "path": str(path), "target": target, "selector": selector}
         kind = types.CodeActionKind.QuickFix
         yield types.CodeAction(title, kind, [diagnosis], is_preferred=True, data=data)
     if definition and definition.models and not definition.is_declared and answer.is_built:
@@ -68,23 +63,17 @@ def plan(
     """The files as an offer changes them. Raises UsageError where it cannot be done."""
     path = Path(data["path"])
     session = replace(session_of(path, environ).session, progress=progress)
-    if data["do"] == FIX:
-        fixes = module_lists.plan_fixes(session, [path], data["line"])
-        files, reasons = fixes.files, "; ".join(reason for _, reason in fixes.left)
+    if data["do"] == UPDATE:
+        target, selector = parse_target(data["target"]), parse_selector(data["selector"])
+        named = budget_updates.Named(str(target), target.location, target, selector)
+        changes = budget_updates.plan_update(session, [named])
     else:
-        if data["do"] == UPDATE:
-            target, selector = parse_target(data["target"]), parse_selector(data["selector"])
-            named = budget_updates.Named(str(target), target.location, target, selector)
-            changes = budget_updates.plan_update(session, [named])
-        else:
-            wishes = new_budgets.Wishes(every=True, only=data["target"])
-            changes = new_budgets.plan_init(session, [path], wishes)
-        files = changes.files
-        reasons = "; ".join(left.reason for left in changes.left)
-        reasons = changes.error or reasons
-    if not files:
+        wishes = new_budgets.Wishes(every=True, only=data["target"])
+        changes = new_budgets.plan_init(session, [path], wishes)
+    if not changes.files:
+        reasons = changes.error or "; ".join(left.reason for left in changes.left)
         raise UsageError(f"nothing was changed: {reasons or 'it has been done already'}")
-    return tuple(files)
+    return changes.files
 
 
 # --- for the editor ---

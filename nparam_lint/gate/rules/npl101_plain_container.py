@@ -17,8 +17,6 @@ It is a warning, since the code runs and is sometimes intended. Not reported if
   `_apply`, …);
 - a single module is only read as `self.teacher[0]`, which hides it on purpose,
   or the modules are made with `.eval()` or `.requires_grad_(False)`.
-
-`nparam-lint --fix` makes the change where that is safe.
 """
 
 from __future__ import annotations
