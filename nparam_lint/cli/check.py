@@ -83,7 +83,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     found.add_argument("--ignore", metavar="CODES", help="do not report these codes")
     common.add_output(parser, "findings")
     advanced = common.add_building(parser)
-    common.add_why_built(advanced)
     advanced.add_argument(
         "--shard",
         metavar="K/N",
@@ -147,7 +146,7 @@ def run(options: Namespace) -> int:
                     find_causes=None if options.static else find_causes,
                     division=division,
                 )
-            document = check_document.check_document(report, why_built=options.why_built)
+            document = check_document.check_document(report)
             code = max(code, common.deliver(document, options, project.session))
             answers.append((report, project, heading))
     with Aside("what the cache keeps of this answer"):
@@ -173,11 +172,10 @@ def _keep(
         if len(report.models) > MANY and name not in ("text", "concise"):
             return
         models = tuple(
-            replace(m, measurement=replace(m.measurement, cached=True, why_built=""))
-            for m in report.models
+            replace(m, measurement=replace(m.measurement, cached=True)) for m in report.models
         )
         again = replace(report, models=models, seconds=0.0)
-        document = check_document.check_document(again, why_built=options.why_built)
+        document = check_document.check_document(again)
         texts.append(heading + render(name, document, common.layout(options, session)))
         note_project(session, inputs)
         for path in filter(None, (session.settings.config, *session.settings.extended)):

@@ -63,14 +63,6 @@ def add_all_ways(parser: ArgumentParser | argparse._ArgumentGroup) -> None:
     )
 
 
-def add_why_built(parser: ArgumentParser | argparse._ArgumentGroup) -> None:
-    parser.add_argument(
-        "--why-built",
-        action="store_true",
-        help="say what changed since a model was measured last, if it is built again",
-    )
-
-
 def add_building(parser: ArgumentParser) -> argparse._ArgumentGroup:
     """Options of how models are built, and the group of those that few need."""
     build = parser.add_argument_group("building")
@@ -183,7 +175,7 @@ def session_for(
     if session.settings.format not in FORMATS:
         raise UsageError(refusal("nparam-lint", session.settings.format, formats_for("findings")))
     ways = 0 if getattr(options, "all_ways", False) else session.settings.ways
-    return session.with_settings(ways=ways, why_built=getattr(options, "why_built", False))
+    return session.with_settings(ways=ways)
 
 
 def without_inner_projects(

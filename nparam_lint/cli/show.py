@@ -34,7 +34,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         f"({', '.join(OPTIMIZERS)})",
     )
     common.add_all_ways(parser)
-    common.add_why_built(parser)
     common.add_output(parser, "findings")
     common.add_building(parser)
 

@@ -65,10 +65,9 @@ class RecipePattern(Struct, frozen=True):
 class Settings(Struct, frozen=True):
     """What a run is told. `python` may name an executable or an environment, relative to the
     project; `python_from` says who named it. `on`: the address of the machines that build models,
-    or "local"; `remote_python`: the interpreter there. `why_built`: it is wanted why models are
-    built that were measured before. `ways`: how many of the ways to build a model are tried at
-    most; 0: all. `patience`: seconds after which models without a budget are left; 0: never.
-    `resident`: minutes that a worker stays without a run; 0: none stays.
+    or "local"; `remote_python`: the interpreter there. `ways`: how many of the ways to build a
+    model are tried at most; 0: all. `patience`: seconds after which models without a budget are
+    left; 0: never. `resident`: minutes that a worker stays without a run; 0: none stays.
     `extended`: the config files that `config` extends, as they are spelled. `cache`: the directory
     that was named for what is kept, absolute."""
 
@@ -86,7 +85,6 @@ class Settings(Struct, frozen=True):
     ways: int = 20
     patience: float = 0.0
     resident: float = 0.0
-    why_built: bool = False
     exclude: tuple[str, ...] = ()
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()

@@ -159,8 +159,8 @@ class InstalledFiles:
 
 def context_of(
     python: str, variables: Mapping[str, str], release: str, installed: InstalledFiles
-) -> dict[str, str]:
-    """What all measurements with an interpreter have in common, by what it is called."""
+) -> str:
+    """A name for what all measurements with an interpreter have in common."""
     prefix = os.path.dirname(os.path.dirname(os.path.abspath(python)))
     version = _setting(prefix, "version") or _setting(prefix, "version_info")
     # The values themselves are nobody else's business.
@@ -168,13 +168,14 @@ def context_of(
         f"{name}={digest(installed.without_places(value).encode('utf-8', 'surrogateescape'))}"
         for name, value in variables.items()
     )
-    return {
-        "nparam-lint": release,
-        "Python": version or os.path.basename(os.path.realpath(python)),
-        "packages": "\n".join(packages_in(python)),
-        "system": f"{platform.system()} {platform.machine()}",
-        "variables": "\n".join(sorted(values)),
-    }
+    parts = (
+        release,
+        version or os.path.basename(os.path.realpath(python)),
+        "\n".join(packages_in(python)),
+        f"{platform.system()} {platform.machine()}",
+        "\n".join(sorted(values)),
+    )
+    return digest(*(part.encode("utf-8", "surrogateescape") for part in parts))
 
 
 class ProjectState:

@@ -258,7 +258,6 @@ class Measured(Struct, frozen=True):
     dtypes: tuple[DtypeRow, ...] = ()
     seconds: float = 0.0
     cached: bool = False
-    why_built: str = ""
 
     @property
     def counts(self) -> ModuleRow:
@@ -286,7 +285,6 @@ class NotMeasured(Struct, frozen=True):
     notes: tuple[str, ...] = ()
     seconds: float = 0.0
     cached: bool = False
-    why_built: str = ""
 
     @property
     def place(self) -> str:

@@ -88,8 +88,7 @@ class MeasurementCache:
         variables: Mapping[str, str],
     ) -> None:
         self.store, self.state = store, state
-        self.context_parts = context_of(python, variables, release(store), state.installed)
-        self.context = digest(encoded(self.context_parts))
+        self.context = context_of(python, variables, release(store), state.installed)
         self.start = time.time_ns()
         self.pending: list[tuple[Order, bool, bytes, Dependencies | None]] = []
         self.files: dict[str, ImportedFile] = {}
@@ -112,26 +111,13 @@ class MeasurementCache:
     def installation(self) -> tuple[str, str, tuple[str, ...]] | None:
         """The versions of torch and Python, and the guards of the worker; None when the interpreter
         has changed since they were noted, or was never met."""
-        installation = self._installation()
+        installation = load_packed(
+            self.store, f"python-{self.context}", tuple[str, str, tuple[str, ...], Facts]
+        )
         if installation is None or not self.state.holds(installation[3]):
             return None
         torch, python, guards, self.valid_facts["python"] = installation
         return torch, python, guards
-
-    def _installation(self) -> tuple[str, str, tuple[str, ...], Facts] | None:
-        return load_packed(
-            self.store, f"python-{self.context}", tuple[str, str, tuple[str, ...], Facts]
-        )
-
-    def facts_of_interpreter(self) -> Facts:
-        """What was noted of it, whether or not it holds."""
-        installation = self._installation()
-        return installation[3] if installation else {}
-
-    def parts_of(self, context: str) -> dict[str, str] | None:
-        """The surroundings of that name."""
-        parts = load_packed(self.store, f"context-{context}", dict[str, str])
-        return parts if parts and parts.keys() == self.context_parts.keys() else None
 
     def name_of_interpreter(self) -> str | None:
         """A name for it and its packages as they are, and for all variables that a build can see;
@@ -372,7 +358,6 @@ class MeasurementCache:
         if settled is None or sites is None or self._has_new(settled):
             return
         self._save(f"python-{self.context}", (torch, python, guards, sites))
-        self._save(f"context-{self.context}", self.context_parts)
         self.valid_facts["python"] = sites
         shared = self._named("shared", settled)
         unknown = {fact(CODE, p) for p, file in self.files.items() if file.source is None}

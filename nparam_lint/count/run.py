@@ -14,7 +14,7 @@ from msgspec import ValidationError
 from msgspec.structs import replace
 
 from nparam_lint.cache.file_facts import json_decoder
-from nparam_lint.count import reasons, recall
+from nparam_lint.count import recall
 from nparam_lint.count.answers import Answers
 from nparam_lint.count.current_state import InstalledFiles, ProjectState, places_of
 from nparam_lint.count.measured import Cause, Measured, Measurement, NotMeasured
@@ -64,9 +64,6 @@ def run_orders(
         for number, result in recalled.items()
     }
     unknown = [order for order in orders if order.id not in measurements]
-    causes: dict[int, str] = {}
-    if session.settings.why_built:
-        causes = reasons.why_built(cache, orders, unknown)
     if cache and installation and not unknown:
         meanwhile()
         answers = Answers(measurements, *installation[:2], guards=installation[2])
@@ -81,8 +78,7 @@ def run_orders(
     elif orders:  # some of them rest on nothing that is known
         session.inputs.is_complete = False
     for number, result in answers.measurements.items():
-        why = "" if result.cached else causes.get(number, "")
-        answers.measurements[number] = with_names(replace(result, why_built=why))
+        answers.measurements[number] = with_names(result)
     return answers
 
 

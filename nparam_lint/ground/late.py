@@ -38,7 +38,6 @@ LATE = frozenset(
     config.load
     config.positions
     config.session
-    count.reasons
     count.recall
     count.remote_machines
     count.remote_run

@@ -68,7 +68,6 @@ class BuiltRecord:
     seconds: float | None
     devices: Mapping[str, DeviceRecord]
     notes: Sequence[str]
-    why_built: str | UnsetType = UNSET
 
 
 @dataclass(kw_only=True)
@@ -234,8 +233,7 @@ def build_data(measured: Measured) -> MeasuredBuild:
 
 def _build_values(measured: Measurement) -> dict[str, Any]:
     """What a record does not have as the measurement has it."""
-    devices = {name: _device(device) for name, device in measured.devices.items()}
-    values = {"devices": devices, "why_built": measured.why_built or UNSET}
+    values = {"devices": {name: _device(device) for name, device in measured.devices.items()}}
     if not isinstance(measured, Measured):
         return values
     rows: Any = measured.modules

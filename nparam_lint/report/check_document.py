@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, get_args
 
 from nparam_lint.count.measured import Measured, ModuleRow
 from nparam_lint.gate.report import ModelReport, Report
-from nparam_lint.ground.grouping import grouped
 from nparam_lint.report import (
     Document,
     Fact,
@@ -42,25 +41,22 @@ _ROWS, _FEW_ROWS = 20, 3  # twice as many, where one level has them
 _BRIEF_TABLES = 2
 _FIRST = 1  # of the models, where nothing is declared: there is a list of all
 _FEW_MODELS = 3  # where one of them has a table
-_NAMED = 3  # models that were built for the same reason
 _TONES = {"holds": "green", "broken": "red", "not checked": "red", "ignored": "dim"}
 _TONES |= {"stated": "", "errors": "red", "warnings": "yellow"}
 _WORST_FIRST = ("broken", "not checked", "errors", "holds", "ignored", "warnings")
 
 
-def check_document(report: Report, *, why_built: bool = False) -> Document:
-    """`why_built`: it is wanted why models were built."""
-
+def check_document(report: Report) -> Document:
     return Document(
         "check",
         lambda: check_data.check_data(report),
-        lambda options: _page(report, options, why_built),
+        lambda options: _page(report, options),
         report.error,
         report,
     )
 
 
-def _page(report: Report, options: Options, why_built: bool) -> Page:
+def _page(report: Report, options: Options) -> Page:
     verdicts = _verdicts(report)
     mark, headline = "✗", "nothing could be checked"
     if report.error is None:
@@ -83,8 +79,6 @@ def _page(report: Report, options: Options, why_built: bool) -> Page:
     if besides := [Fact(clean(m.target), m.because) for m in report.models if m.because]:
         fold = f"Checked besides: {plural(len(besides), 'model')}"
         sections.append(Section((Facts(tuple(besides)),), only="page", fold=fold))
-    if why_built:
-        sections.append(_built(report.models))
     sections.append(Section(tuple(_next_step(report)), closing=True, only="text"))
     return Page(tuple(sections), mark, headline, "", summary)
 
@@ -109,20 +103,6 @@ def _is_long(report: Report, options: Options) -> bool:
     """Whether a list of all that holds would hide what does not, and say nothing where all does."""
     is_asked = options.verbose or is_undeclared(report)
     return not is_asked and _distinct(report.models) > _FEW_MODELS
-
-
-def _built(models: Iterable[ModelReport]) -> Section:
-    """Why models were built again, together where several have the same reason."""
-    built = (model for model in models if model.measurement.why_built)
-    facts = []
-    for why, alike in grouped(built, lambda model: model.measurement.why_built).items():
-        names = list(dict.fromkeys(model.target for model in alike))
-        listed = names if len(names) <= _NAMED else names[: _NAMED - 1]
-        unlisted = len(names) - len(listed)
-        more = f" and {plural(unlisted, 'other model')}" if unlisted else ""
-        facts.append(Fact(clean(", ".join(listed) + more), clean(why)))
-    facts = facts or [Fact("nothing", "all measurements are from the cache")]
-    return Section((Facts(tuple(facts)),), title="built in this run", always=True)
 
 
 def _verdicts(report: Report) -> dict[str, str]:

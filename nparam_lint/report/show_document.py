@@ -136,8 +136,6 @@ def _blocks(
             f"{name} skipped ({device.reason})" for name, device in devices if device.is_absent
         ]
         facts.append(Fact("counted on", ", ".join([measured.rung, *cached, *absences])))
-        if measured.why_built:
-            facts.append(Fact("built because", clean(measured.why_built)))
         yield [Facts(tuple(facts))]
         if model.inside:
             yield [_inside(model.inside)]

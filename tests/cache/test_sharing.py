@@ -18,12 +18,9 @@ from sample_files import write_files
 
 from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.cache.store import Store
-from nparam_lint.count.reasons import in_words
 from nparam_lint.repository import project_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from conftest import Command
 
 FILES = {
@@ -98,7 +95,6 @@ WRITER = """
 import sys
 from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.cache.store import Store
-from nparam_lint.count.reasons import in_words
 base, own = sys.argv[1:]
 for number in range(20):
     facts = FactCache(Store(base, "nets", shared=True), "facts", int)
@@ -202,50 +198,3 @@ def test_what_ran_out_of_time_is_tried_again(nparam_lint: Command, tmp_path: Pat
         assert (answer.code, answer.recalled) == (1, frozenset())
     (checker.root / "slow").unlink()
     assert checker.check("--timeout", "60").code == 0
-
-
-# --- why a model is built again -------------------------------------------------------------------
-
-
-CHANGES: list[tuple[str, str | None, str | None]] = [
-    ("code net.py", "1", "2"),
-    ("content conf/a.yaml", None, "1"),
-    ("content conf/a.yaml", "1", None),
-    ("readlink current", "a", "b"),
-    ("names .", "1", "2"),
-    ("entries/wide .", None, ":wide/"),
-    ("entries/wide net", ":wide.py", ":wide/"),
-    ("importable wide", "True", "False"),
-    ("installed //python/lib/python3.11/site-packages/x/a.py", "1", None),
-    ("installed //home/x", "1", "2"),
-    ("distributions //python/lib/site-packages", "1", "2"),
-    ("env FOO", "1", None),
-    ("env *", "1", "2"),
-    ("machine cores", "1", "2"),
-]
-
-
-def test_changes_in_words(expected: Callable[[dict[str, str]], None]) -> None:
-    said = (
-        f"{query}: {old} → {new}: {in_words(query.replace(' ', chr(0)), old, new)}\n"
-        for query, old, new in CHANGES
-    )
-    expected({"facts that hold no more": "".join(said)})
-
-
-def test_why_a_model_is_built(project: Checker, nparam_lint: Command) -> None:
-    sources = {f"n{i}.py": net("from w import W", "W") for i in range(4)}
-    write_files(project.root, {**sources, "w.py": "W = 4"})
-
-    def said(*command: object, **variables: str) -> str:
-        environ = {"NPARAM_LINT_CACHE": str(project.cache), **variables}
-        text = nparam_lint(*command, "--why-built", cwd=project.root, **environ).stdout
-        return " ".join(text.partition(" models: ")[0].split())
-
-    all_five = "n0.py::Net, n1.py::Net and 3 other models "
-    assert all_five + "never built before, or its measurement was not kept" in said("check")
-    assert "nothing all measurements are from the cache" in said("check")
-    edit(project.root / "w.py", "4", "5")
-    assert "n0.py::Net, n1.py::Net and 2 other models w.py changed" in said("check")
-    assert all_five + "the cache is not used" in said("check", "--no-cache")
-    assert "built because" in said("show", "n0.py::Net")
