@@ -1,5 +1,5 @@
-"""`nparam-lint install-hook`: a plain git hook; where a tool manages the hooks, an entry in its
-config."""
+"""`nparam-lint install-hook`: a plain git hook; where a tool manages the hooks, what its config
+needs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ import os
 import re
 import secrets
 import shlex
-import stat
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
@@ -54,11 +53,6 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--python", metavar="PATH", help="the project's interpreter or environment, for these hooks"
     )
-    parser.add_argument(
-        "--write",
-        action="store_true",
-        help="add that to the config of what manages the hooks (husky, lefthook, prek, pre-commit)",
-    )
     parser.add_argument("--uninstall", action="store_true", help="remove these hooks again")
 
 
@@ -69,7 +63,12 @@ def run(options: Namespace) -> int:
         _uninstall(directory)
         hooks = [directory / name for name in (*HOOKS, *MORE)]
         if managed := manager_of(repository.top, hooks):
-            _refuse_entries(*managed, hooks)
+            manager, config = managed
+            if places := _places(config, hooks):
+                raise UsageError(
+                    f"the hooks of this repository are those of {manager.name}, which runs "
+                    f"nparam-lint\nnext: remove it from {', '.join(places)}"
+                )
         return 0
     for text in options.projects:
         place = Path(text)
@@ -81,12 +80,7 @@ def run(options: Namespace) -> int:
     wanted = [name for name in MORE if name in (*installed, *(options.more or ()))]
     hooks = [directory / name for name in (*HOOKS, *wanted)]
     if managed := manager_of(repository.top, hooks):
-        return _into_config(*managed, hooks, options)
-    if options.write:
-        raise UsageError(
-            "--write: no config of husky, lefthook, prek or pre-commit manages the hooks here\n"
-            "next: nparam-lint install-hook"
-        )
+        return _advise(*managed, hooks, options)
     script = _script(repository, directory, options.python)
     for hook in hooks:
         _refuse_foreign(hook)
@@ -105,45 +99,39 @@ def run(options: Namespace) -> int:
     return 0
 
 
-def _into_config(manager: Manager, config: Path, hooks: Sequence[Path], options: Namespace) -> int:
-    """Add what the manager's config needs, or say what that is."""
+def _advise(manager: Manager, config: Path, hooks: Sequence[Path], options: Namespace) -> int:
+    """Say what the manager's config needs; an error where nothing in it runs nparam-lint."""
     if options.python:
         raise UsageError(
             f"option --python: the hooks are those of {manager.name}, for other machines too\n"
             'next: python = "…" in the config'
         )
-    additions = [*manager.additions(config, [hook.name for hook in hooks])]
-    absent = [hook for hook in hooks if additions or not hook.exists()]
-    names = "".join(f" {manager.option} {hook.name}" for hook in absent) if manager.option else ""
-    then = f"then: {manager.then}{names}" if manager.then and absent else ""
-    if not additions:
-        print(f"{manager.name} runs nparam-lint already: {os.path.relpath(config)}")
-        if then:
-            print(then)
-        return 0
-    unknown = [addition for addition in additions if addition.content is None]
-    if unknown or not options.write:
-        first = "" if unknown else "nparam-lint install-hook --write, or "
-        lines = [f"the hooks of this repository are those of {manager.name}; nothing was changed"]
-        for number, addition in enumerate(additions):
-            how = "also " if number else first
-            lines.append(f"next: {how}add to {os.path.relpath(addition.file)}:")
-            lines += [f"    {line}" for line in addition.lines.splitlines()]
-        raise UsageError("\n".join([*lines, *([then] if then else [])]))
-    try:
-        for addition in additions:
-            file, text, mode = addition.file.resolve(), addition.content or "", 0o755
-            is_new = not file.exists()
-            if not is_new:
-                mode = stat.S_IMODE(file.stat().st_mode)
-                text = text.replace("\n", "\r\n") if b"\r\n" in file.read_bytes() else text
-            _write(file, text, mode)
-            print(f"{'wrote' if is_new else 'added to'} {os.path.relpath(addition.file)}")
-    except OSError as error:
-        raise UsageError(f"cannot write to {config}: {error.strerror}") from None
-    if then:
-        print(then)
+    places, needs = _places(config, hooks), list[str]()
+    for file, text in manager.entries(config, [hook.name for hook in hooks]):
+        place, how = os.path.relpath(file), "also add" if needs else "add"
+        needs.append(f"in all, {place} needs:" if places else f"next: {how} to {place}:")
+        needs += [f"    {line}" for line in text.splitlines()]
+    absent = [hook for hook in hooks if not places or not hook.exists()]
+    if manager.then and absent:
+        names = (f" {manager.option} {hook.name}" for hook in absent if manager.option)
+        needs.append(f"then: {manager.then}{''.join(names)}")
+    if not places:
+        first = f"the hooks of this repository are those of {manager.name}; nothing was changed"
+        raise UsageError("\n".join([first, *needs]))
+    print(f"{manager.name} runs nparam-lint already: {', '.join(places)}", *needs, sep="\n")
     return 0
+
+
+def _places(config: Path, hooks: Sequence[Path]) -> list[str]:
+    """The lines by which a manager runs nparam-lint."""
+    files = [config / hook.name for hook in hooks] if config.is_dir() else [config]
+    return [
+        f"{os.path.relpath(file)}:{number}"
+        for file in files
+        if file.is_file()
+        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1)
+        if runs(line)
+    ]
 
 
 def _script(repository: Repository, directory: Path, models_python: str | None) -> str:
@@ -180,23 +168,6 @@ def _uninstall(directory: Path) -> None:
             print(f"not changed, since nparam-lint did not install it: {place}")
         else:
             print(f"there is no {place}")
-
-
-def _refuse_entries(manager: Manager, config: Path, hooks: Sequence[Path]) -> None:
-    """Raises UsageError where the manager's config runs nparam-lint, and says where."""
-    files = [config / hook.name for hook in hooks] if config.is_dir() else [config]
-    places = [
-        f"{os.path.relpath(file)}:{number}"
-        for file in files
-        if file.is_file()
-        for number, line in enumerate(file.read_text("utf-8").splitlines(), 1)
-        if runs(line)
-    ]
-    if places:
-        raise UsageError(
-            f"the hooks of this repository are those of {manager.name}, which runs nparam-lint\n"
-            f"next: remove it from {', '.join(places)}"
-        )
 
 
 def _is_ours(place: Path) -> bool:
@@ -237,12 +208,12 @@ def _lasting_python() -> str:
     return os.path.abspath(sys.executable)
 
 
-def _write(place: Path, script: str, mode: int = 0o755) -> None:
+def _write(place: Path, script: str) -> None:
     """Write the file in one step, so that git never finds half of a hook; replace a link."""
     laid = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
     try:
         laid.write_text(script, encoding="utf-8", newline="\n")
-        laid.chmod(mode)
+        laid.chmod(0o755)
         laid.replace(place)
     finally:
         laid.unlink(missing_ok=True)

@@ -1,8 +1,9 @@
-"""`nparam-lint install-hook` where another tool manages the hooks: what its config gets, and that
-this refuses commits."""
+"""`nparam-lint install-hook` where another tool manages the hooks: what its config needs, and
+that this refuses commits."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -32,92 +33,28 @@ HUSKY = {
         '#!/usr/bin/env sh\n. "$(dirname "$0")/h"',
     ),
 }
-PREK = '[[repos]]\nrepo = "builtin"\nhooks = [{ id = "check-yaml" }]\n'
-# A manager, its config, and what is in it; the last five in a way that is not known.
+# A manager, its config, what is in it, and what is asked for.
 CONFIGS = [
-    ("lefthook", "lefthook.yml", "# mine"),
-    (
-        "lefthook",
-        "lefthook.yaml",
-        "pre-commit: # first\n  parallel: true\n  commands:\n      a:\n        run: x\n"
-        "pre-push:\n  commands: {}\n",
-    ),
-    ("lefthook", ".lefthook.yml", "pre-commit:\n  jobs:\n    - run: x\n"),
-    (
-        "pre-commit",
-        ".pre-commit-config.yaml",
-        "repos:\n- repo: a\n  hooks:\n  - id: b\n\n# of ci\nci:\n  skip: []\n",
-    ),
-    (
-        "pre-commit",
-        ".pre-commit-config.yaml",
-        "ci: {}\nrepos:\n  # one\n  - repo: a\n    hooks: [{id: b}]\n",
-    ),
-    ("pre-commit", ".pre-commit-config.yaml", "repos:\r\n  - repo: a\r\n    hooks: []\r\n"),
-    ("prek", "prek.toml", PREK),
-    ("lefthook", "lefthook.yml", "pre-commit: {commands: {a: {run: x}}}\n"),
-    ("lefthook", "lefthook.toml", "[pre-commit.commands.a]\nrun = 'x'\n"),
-    ("lefthook", "lefthook.json", '{"pre-commit": {"commands": {"a": {"run": "x"}}}}'),
-    ("pre-commit", ".pre-commit-config.yaml", "repos: [{repo: a, hooks: []}]\n"),
-    ("prek", "prek.toml", "repos = [{ repo = 'builtin', hooks = [] }]\n"),
+    ("lefthook", "lefthook.yml", "# mine", "--pre-push --post-rewrite"),
+    ("lefthook", ".config/lefthook.yaml", "pre-commit:\n  jobs:\n    - run: x\n", ""),
+    ("lefthook", "lefthook.toml", "[pre-commit.commands.a]\nrun = 'x'\n", "--pre-push"),
+    ("lefthook", "lefthook.json", "{}", "--pre-push"),
+    ("pre-commit", ".pre-commit-config.yaml", "repos: []\n", ""),
+    ("prek", "prek.toml", "repos = []\n", ""),
+    ("prek", "prek.toml", "", "--post-rewrite"),
 ]
 OURS = "- repo: https://github.com/nparam-lint/nparam-lint\n  rev: v0.2.0\n  hooks:\n  - id: "
-NONE = "- repo: local\n  hooks: []\n"
-# A config, what is in it, what is asked for, and what it gets; nothing where that is in it.
-LACKING = [
-    (
-        "lefthook.yml",
-        f"pre-commit: &all\n  jobs: [{{run: {CHECK}}}]\npre-merge-commit: *all\n",
-        "",
-        "",
-    ),
-    (
-        "lefthook.yml",
-        "".join(f"{name}: {{jobs: [{{run: {CHECK}}}]}}\n" for name in HOOKS),
-        "--pre-push",
-        "pre-push:\n  commands:\n    nparam-lint:\n",
-    ),
-    (
-        "lefthook.yml",
-        "# nparam-lint is for CI\npre-commit:\n  jobs:\n  - run: x\n",
-        "",
-        "  - name: np",
-    ),
-    ("lefthook.yml", "pre-commit:\n  jobs:\n  - run: cat nparam-lint.toml\n", "", "  - name: np"),
-    (".pre-commit-config.yaml", f"repos:\n{OURS}nparam-lint\n", "--pre-push", ""),
-    (
-        ".pre-commit-config.yaml",
-        f"repos:\n{OURS}nparam-lint\n",
-        "--post-rewrite",
-        "    - id: nparam-lint\n      stages: [post-rewrite]\n",
-    ),
-    (
-        ".pre-commit-config.yaml",
-        f"repos:\n{OURS}nparam-lint\n    stages:\n    - commit\n    - merge-commit\n",
-        "--pre-push",
-        "    - id: nparam-lint\n      stages: [pre-push]\n",
-    ),
-    (
-        ".pre-commit-config.yaml",
-        f"repos:\n{NONE}# - id: nparam-lint\n",
-        "",
-        "    - id: nparam-lint\n",
-    ),
-    (
-        ".pre-commit-config.yaml",
-        f"repos:\n{OURS}nparam-lint-static\n",
-        "",
-        "    - id: nparam-lint\n",
-    ),
-    (
-        ".pre-commit-config.yaml",
-        f"exclude: ^nparam-lint.toml$\nrepos:\n{NONE}",
-        "",
-        "    - id: nparam-lint\n",
-    ),
-    (".husky/pre-commit", "npm test\n# nparam-lint is for CI\n", "", f"{CHECK} || exit 1\n"),
-    (".husky/pre-commit", "npm test\nexit 0\n", "", f"{CHECK} || exit 1\nexit 0\n"),
-    (".husky/pre-commit", "npm test; uv run nparam-lint check --staged\n", "", ""),
+# What is in a config, and the line by which it runs nparam-lint; 0: none.
+ENTRIES = [
+    ("lefthook.yml", f"pre-commit:\n  jobs: [{{run: {CHECK}}}]\n", 2),
+    ("lefthook.yml", "# nparam-lint is for CI\n", 0),
+    ("lefthook.yml", "pre-commit:\n  jobs:\n  - run: cat nparam-lint.toml\n", 0),
+    (".pre-commit-config.yaml", f"repos:\n{OURS}nparam-lint\n", 5),
+    (".pre-commit-config.yaml", "repos:\n# - id: nparam-lint\n", 0),
+    (".pre-commit-config.yaml", f"repos:\n{OURS}nparam-lint-static\n", 0),
+    (".pre-commit-config.yaml", "exclude: ^nparam-lint.toml$\nrepos: []\n", 0),
+    (".husky/pre-commit", "npm test\n# nparam-lint is for CI\n", 0),
+    (".husky/pre-commit", "npm test; uv run nparam-lint check --staged\n", 1),
 ]
 
 
@@ -129,63 +66,63 @@ def install(nparam_lint):
     return run
 
 
-def test_the_entry_is_added_and_all_else_stays(repository, install, expected):
+def test_what_a_config_needs(repository, install, expected):
     said = {}
-    for number, (manager, name, text) in enumerate(CONFIGS, 1):
+    for number, (manager, name, text, options) in enumerate(CONFIGS, 1):
         sample = repository({"net.py": model(10), name: text}, f"repository {number}")
         if manager == "pre-commit":  # its config is also others'; it is known by the hook
             hook = sample.path / ".git/hooks/pre-commit"
             hook.write_text(f"#!/bin/sh\n# File generated by {manager}: https://example.org\n")
-        options = ["--post-rewrite"] if text in ("# mine", PREK) else []
-        asked = install(sample, *options)
+        asked = install(sample, *options.split())
         assert (asked.returncode, asked.stdout) == (2, "")
-        assert contents(sample, name) == text
-        shown = asked.stderr
-        done = install(sample, "--write", *options)
-        content = contents(sample, name)
-        if content == text:  # it is written in a way that is not known
-            assert (done.returncode, done.stderr) == (2, asked.stderr)
+        assert (sample.path / name).read_text() == text
+        said[f"{number}: {manager} {options}"] = shown(asked.stderr)
+        entries = added(sample, name, asked.stderr)
+        if name.endswith("json"):
+            assert list(json.loads(entries)) == [*HOOKS, "pre-push"]
         else:
-            assert (done.returncode, done.stderr) == (0, "")
-            (tomlkit.parse if name.endswith("toml") else yaml.safe_load)(content)
-            shown += f"----- with --write\n{done.stdout}----- {name}\n{content}"
-            again = install(sample, "--write", *options)
-            first = f"{manager} runs nparam-lint already: {name}\n"
-            assert (again.returncode, again.stdout[: len(first)]) == (0, first)
-            assert contents(sample, name) == content
-        shown = shown.replace(revision(__version__), "REVISION").replace("\r", "␍")
-        said[f"{number}: {manager}"] = shown
+            (tomlkit.parse if name.endswith("toml") else yaml.safe_load)(entries)
     expected(said)
 
 
-@pytest.mark.parametrize(("name", "text", "option", "added"), LACKING)
-def test_each_hook_is_added_that_does_not_run_yet(repository, install, name, text, option, added):
+def shown(text: str) -> str:
+    return text.replace(revision(__version__), "REVISION")
+
+
+def added(sample: Sample, name: str, said: str) -> str:
+    """The entries that were printed for a config, which it gets."""
+    text = said.partition(f"add to {name}:\n")[2]
+    lines = [line[4:] for line in text.splitlines() if line.startswith("    ") or not line]
+    entries = "\n".join(lines) + "\n"
+    (sample.path / name).write_text(entries)
+    return entries
+
+
+@pytest.mark.parametrize(("name", "text", "line"), ENTRIES)
+def test_whether_a_config_runs_nparam_lint(repository, install, name, text, line):
     sample = repository({"net.py": model(10), name: text})
     hook = sample.path / ".git/hooks/pre-commit"
     hook.write_text("#!/bin/sh\n# File generated by pre-commit: https://example.org\n")
-    done = install(sample, "--write", *option.split())
-    assert (done.returncode, done.stderr) == (0, "")
-    content = contents(sample, name)
-    assert [line for line in text.splitlines() if line not in content] == []
-    assert added in content.replace(text, "", 1)
-    assert bool(added) == (content != text)
+    done = install(sample)
+    assert (done.returncode, bool(done.stderr)) == ((0, False) if line else (2, True))
+    assert done.stdout.partition("\n")[0].endswith(f" already: {name}:{line}" if line else "")
+    assert (sample.path / name).read_text() == text
 
 
-def test_a_hook_that_is_in_the_config_may_not_be_installed(repository, install):
+def test_a_config_that_runs_nparam_lint_may_lack_a_hook(repository, install):
     sample = repository(
         {"net.py": model(10), ".pre-commit-config.yaml": f"repos:\n{OURS}nparam-lint\n"}
     )
     for name in HOOKS:
         hook = sample.path / ".git/hooks" / name
         hook.write_text("#!/bin/sh\n# File generated by pre-commit: https://example.org\n")
-    already = "pre-commit runs nparam-lint already: .pre-commit-config.yaml\n"
-    assert install(sample).stdout == already
+    already = "pre-commit runs nparam-lint already: .pre-commit-config.yaml:5\n"
+    done = install(sample)
+    assert done.stdout.startswith(f"{already}in all, .pre-commit-config.yaml needs:\n      - repo:")
+    assert "then: " not in done.stdout
     done = install(sample, "--pre-push")
-    assert done.stdout == f"{already}then: pre-commit install --hook-type pre-push\n"
-
-
-def contents(sample: Sample, name: str) -> str:
-    return (sample.path / name).read_bytes().decode()
+    assert done.stdout.startswith(already)
+    assert done.stdout.endswith("then: pre-commit install --hook-type pre-push\n")
 
 
 def test_husky_refuses_the_commit(repository, install):
@@ -195,11 +132,10 @@ def test_husky_refuses_the_commit(repository, install):
         (sample.path / name).chmod(0o755)
     done = install(sample)
     assert done.returncode == 2
-    assert f"add to .husky/pre-commit:\n    {CHECK} || exit 1\n" in done.stderr
-    done = install(sample, "--write")
-    assert done.stdout == "added to .husky/pre-commit\nwrote .husky/pre-merge-commit\n"
-    text = (sample.path / ".husky/pre-commit").read_text()
-    assert text == f"echo mine\n{CHECK} || exit 1\n"
+    line = f"{CHECK} || exit 1\n"
+    assert f"next: add to .husky/pre-commit:\n    {line}" in done.stderr
+    assert f"next: also add to .husky/pre-merge-commit:\n    {line}" in done.stderr
+    sample.write({".husky/pre-commit": f"echo mine\n{line}", ".husky/pre-merge-commit": line})
     judged(sample)
     done = install(sample, "--uninstall")
     assert done.returncode == 2
@@ -213,14 +149,14 @@ def test_husky_in_a_package_below_the_top(repository, install):
     hooks = {f"frontend/{name}": text for name, text in HUSKY.items()}
     sample = repository({"net.py": model(10)} | hooks)
     sample.git("config", "core.hooksPath", "frontend/.husky/_")
-    done = install(sample, "--write")
-    assert done.stdout == "".join(f"wrote frontend/.husky/{name}\n" for name in HOOKS)
+    said = install(sample).stderr
+    assert all(f"add to frontend/.husky/{name}:\n" in said for name in HOOKS)
 
 
 @pytest.mark.skipif(not (BINARIES / "lefthook").exists(), reason="there is no lefthook")
 def test_lefthook_refuses_the_commit(repository, install):
     sample = repository({"net.py": model(10), "lefthook.yml": "# mine\n"}, "plain")
-    assert install(sample, "--write", "--pre-push").returncode == 0
+    added(sample, "lefthook.yml", install(sample, "--pre-push").stderr)
     subprocess.run(
         [BINARIES / "lefthook", "install"],
         cwd=sample.path,
@@ -250,9 +186,6 @@ def judged(sample: Sample) -> None:
 
 def test_what_is_asked_for_and_cannot_be(repository, install):
     sample = repository({"net.py": model(10)})
-    done = install(sample, "--write")
-    assert done.returncode == 2
-    assert "manages the hooks here\nnext: nparam-lint install-hook\n" in done.stderr
     sample.write({"lefthook.yml": "# mine\n"})
     done = install(sample, "--python", sys.executable)
     assert done.returncode == 2

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 import yaml
@@ -224,7 +225,7 @@ def test_cuda_is_required_by_the_hook_that_is_called_so(judged):
 
 
 @pytest.mark.thorough
-def test_prek_runs_what_install_hook_writes(repository, published, nparam_lint, home):
+def test_prek_runs_what_install_hook_prints(repository, published, nparam_lint, home):
     """With this checkout in place of the forge."""
     prek = Path(sys.executable).with_name("prek")
     if not prek.exists():
@@ -234,9 +235,10 @@ def test_prek_runs_what_install_hook_writes(repository, published, nparam_lint, 
     types = ["--hook-type", "pre-commit", "--hook-type", "pre-merge-commit"]
     install = [prek, "install", *types]
     subprocess.run(install, cwd=sample.path, env=sample.environ, check=True, timeout=60)
-    done = nparam_lint("install-hook", "--write", cwd=sample.path, **sample.environ)
-    assert done.stdout == f"added to prek.toml\nthen: prek install {' '.join(types)}\n"
-    config = (sample.path / "prek.toml").read_text()
+    done = nparam_lint("install-hook", cwd=sample.path, **sample.environ)
+    text, _, then = done.stderr.partition("add to prek.toml:\n")[2].partition("then: ")
+    assert then == f"prek install {' '.join(types)}\n"
+    config = dedent(text)
     config = re.sub(r'repo = ".*"', f'repo = "{published.path}"', config)
     config = re.sub(r'rev = ".*"', f'rev = "{published.git("rev-parse", "HEAD")}"', config)
     sample.add({"net.py": model(10, UNREADABLE), "prek.toml": config})
