@@ -10,12 +10,15 @@ from nparam_lint.count.measured import Environment, InsideRow, Measured, Measure
 from nparam_lint.discover.definitions import Containment
 from nparam_lint.ground.findings import BudgetResult, Finding
 from nparam_lint.ground.notation import without_arguments
+from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import Position, Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nparam_lint.discover.claims.stated import StatedCount
+
+_WRONG = 200  # characters: of a representation that is longer, pytest shows both ends alone
 
 
 class ModelReport(Struct, frozen=True):
@@ -211,6 +214,27 @@ class Report(Struct, frozen=True):
     def ok(self) -> bool:
         """Whether every budget was measured and holds; there may be warnings."""
         return self.error is None and all(f.severity != "error" for f in self.findings)
+
+    def __str__(self) -> str:
+        """What is wrong, a line for each error, or that nothing is."""
+        return "\n".join(self._wrong) or "no errors"
+
+    def __repr__(self) -> str:
+        """The same, shorter: it is what pytest shows where `assert check(".").ok` fails."""
+        shown: list[str] = []
+        for line in self._wrong:
+            if shown and sum(map(len, shown)) + len(line) > _WRONG:
+                shown.append(f"and {len(self._wrong) - len(shown):,} more")
+                break
+            shown.append(line[:_WRONG])
+        return f"<Report: {'; '.join(shown) or 'no errors'}>"
+
+    @property
+    def _wrong(self) -> list[str]:
+        if self.error is not None:
+            return [clean(line) for line in self.error.splitlines()]
+        errors = (finding for finding in self.findings if finding.severity == "error")
+        return [clean(f"{error.position} {error.code} {error.message}") for error in errors]
 
     @property
     def inside(self) -> Iterator[Inside]:

@@ -12,16 +12,20 @@ from xml.etree import ElementTree
 
 from msgspec.structs import replace
 
+from nparam_lint.count.measured import Measured
+from nparam_lint.gate.report import ModelReport
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.report import Document, Options
-from nparam_lint.report.budget_cases import explanation
 from nparam_lint.report.budget_outcomes import UNANSWERED, JudgedBudget, declared_budgets
 from nparam_lint.report.findings import findings_lines
+from nparam_lint.report.folded_modules import Modules
+from nparam_lint.report.formats.text import module_lines
 from nparam_lint.report.style import Paint, by_place, clean
 
 Outcome = Literal["passed", "failure", "error", "skipped"]
 _WIDTH = 100
+_ROWS = 40  # of a table of modules
 
 
 def render(document: Document, options: Options) -> str:
@@ -78,7 +82,7 @@ def _budget(claim: JudgedBudget, layout: Options) -> ElementTree.Element:
     if errors := claim.errors:
         outcome: Outcome = "error" if claim.state == "not checked" else "failure"
         message = "; ".join(finding.message for finding in errors)
-        text = explanation(errors, claim.model, layout)
+        text = _explanation(errors, claim.model, layout)
         return _case(path, name, outcome, message, errors[0].code, text)
     lines = findings_lines(claim.findings, _WIDTH, Paint(False))  # as the text report says it
     if claim.state == "holds":
@@ -87,6 +91,15 @@ def _budget(claim: JudgedBudget, layout: Options) -> ElementTree.Element:
     how = "only a warning" if claim.findings else "ignored"
     message = f"does not hold, and the finding is {how}"
     return _case(path, name, "skipped", message, text=lines)
+
+
+def _explanation(errors: Sequence[Finding], model: ModelReport, layout: Options) -> list[str]:
+    """Findings, then the modules of the model that they are about, where it was measured."""
+    paint, measured, table = Paint(False), model.measurement, []
+    if isinstance(measured, Measured):
+        table = module_lines(Modules(measured.modules, layout.depth, _ROWS), _WIDTH, paint)
+    lines = findings_lines(errors, _WIDTH, paint)
+    return [*lines, "", *table] if table else lines
 
 
 # --- everything else --------------------------------------------------------------------------
