@@ -18,7 +18,7 @@ from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import Variable, variable_of
 from nparam_lint.analysis.documents.sweep_document import SweepResult, summary, sweep_document
 from nparam_lint.analysis.model_builder import Model
-from nparam_lint.analysis.sweep.configurations import Configurations, of_file, of_grid, of_hydra
+from nparam_lint.analysis.sweep.configurations import Grid
 from nparam_lint.analysis.sweep.row_lines import COLUMNS, csv_head, csv_line, json_line
 from nparam_lint.analysis.sweep.sweep import Mismatch, Sweep, SweepRow
 from nparam_lint.analysis.varied import grid_of, row_of
@@ -32,6 +32,7 @@ from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.formats import render
 
 if TYPE_CHECKING:
+    from nparam_lint.analysis.closed_forms.observations import Value
     from nparam_lint.config.session import Progress
 
 USAGE = "nparam-lint sweep TARGET --vary d_model=64..512:64,n_layer=2,4 [options]"
@@ -41,30 +42,17 @@ DESCRIPTION = (
     "TARGET may end in a selector: nets/gpt.py::GPT[active]."
 )
 _SHOWN = 20  # rows of the table on a terminal
+_CHOICES = 1000  # values of an argument that is no number, for each of which a form is sought
 _SUFFIXES = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv"}
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="LOCATION::CALLABLE(ARGUMENTS)[SELECTOR]")
-    which = parser.add_argument_group("which configurations")
-    group = which.add_mutually_exclusive_group(required=True)
-    group.add_argument(
+    parser.add_argument(
         "--vary",
         metavar="VALUES",
+        required=True,
         help="all combinations of these: d_model=256..2048:64,n_layer=2,4,8,norm=layer|rms",
-    )
-    group.add_argument(
-        "--from", dest="file", metavar="FILE", help="rows of a .csv or .jsonl file: names, values"
-    )
-    group.add_argument(
-        "--hydra", metavar="DIR", help="the jobs of a Hydra multirun, by their config"
-    )
-    which.add_argument(
-        "--map",
-        metavar="NAME=KEY",
-        action="append",
-        default=[],
-        help="with --hydra: the argument NAME has its value from KEY: d_model=model.width",
     )
     parser.add_argument("--built", action="store_true", help="use no closed form: build all")
     out = parser.add_argument_group("output")
@@ -81,19 +69,16 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    if options.map and not options.hydra:
-        raise UsageError("option --map says which key of a Hydra config is which argument")
     kind = _kind(options)
     start = time.monotonic()
     session, target, selector = locate(options, options.target, selects=True)
-    grid = of_grid(grid_of(options.vary)) if options.vary else None
-    configurations = of_file(options.file) if options.file else grid
+    grid = Grid(grid_of(options.vary))
     with reused_worker(), common.showing_progress(session) as shown:
         try:
             model = Model(shown, target, selector)
             answer = model.as_named()
-            if configurations and isinstance(answer, NotMeasured):
-                values = _lacking(answer, configurations)
+            if isinstance(answer, NotMeasured):
+                values = _lacking(answer, grid)
                 called = ", ".join(filter(None, (target.arguments, values)))
                 if values:
                     model = Model(shown, replace(target, arguments=called), selector)
@@ -102,12 +87,10 @@ def run(options: Namespace) -> int:
                 common.tell(f"{options.target}: {first.reason}")
                 return 1
             rows = {row.name: row for row in first.variables}
-            configurations = configurations or _hydra(options, [*rows])
-            place = "option --vary" if options.vary else options.file or options.hydra
             forms: list[ClosedForm | NoForm] = []
             variables = [
-                _variable(row_of(rows, name, first.call, place), configurations)
-                for name in configurations.names
+                _variable(row_of(rows, name, first.call, "option --vary"), values)
+                for name, values in grid.values.items()
             ]
             if not options.built:
                 forms, _ = derive_all(model.history(variables), model, every_combination=True)
@@ -115,15 +98,13 @@ def run(options: Namespace) -> int:
             uncached = replace(model.source.session, store=Store(None, ""), progress=silent)
             model.source = replace(model.source, session=uncached)
             sweep = Sweep(model, forms)
-            rows_shown = _write_rows(options, kind, configurations, sweep, shown.progress)
+            rows_shown = _write_rows(options, kind, grid, sweep, shown.progress)
         except Mismatch as error:
             common.tell(str(error))
             return 1
     seconds = time.monotonic() - start
     lines = [] if options.built else _form_lines(forms)
-    result = SweepResult(
-        options.target, configurations.names, rows_shown, sweep.tally, lines, seconds
-    )
+    result = SweepResult(options.target, grid.names, rows_shown, sweep.tally, lines, seconds)
     if kind == "table":
         text = render("text", sweep_document(result), common.layout(options, session))
         common.write(text, None)
@@ -133,12 +114,11 @@ def run(options: Namespace) -> int:
     return int(sweep.tally.failed == sweep.tally.rows > 0)
 
 
-def _lacking(failure: NotMeasured, configurations: Configurations) -> str:
+def _lacking(failure: NotMeasured, grid: Grid) -> str:
     """The arguments that a call lacks, as the first configuration has them, if it does."""
-    first = configurations.first
-    if not failure.missing or not {*failure.missing} <= first.keys():
+    if not failure.missing or not {*failure.missing} <= grid.values.keys():
         return ""
-    return ", ".join(f"{name}={first[name]!r}" for name in failure.missing)
+    return ", ".join(f"{name}={grid.values[name][0]!r}" for name in failure.missing)
 
 
 def _kind(options: Namespace) -> str:
@@ -159,30 +139,17 @@ def _kind(options: Namespace) -> str:
     return options.row_format or ("table" if sys.stdout.isatty() else "jsonl")
 
 
-def _hydra(options: Namespace, names: Sequence[str]) -> Configurations:
-    mapping = {}
-    for text in options.map:
-        name, sign, key = text.partition("=")
-        if not (name.strip() and sign and key.strip()):
-            raise UsageError(f"option --map is {text!r}, expected NAME=KEY: d_model=model.width")
-        mapping[name.strip()] = key.strip()
-    jobs, keys = of_hydra(options.hydra, names, mapping)
-    settings = ", ".join(n if n == key else f"{n} ({key})" for n, key in keys.items())
-    common.tell(f"{jobs.count:,} jobs of Hydra, which set {settings}")
-    return jobs
-
-
 # --- the form ---------------------------------------------------------------------------------
 
 
-def _variable(row: VariableRow, configurations: Configurations) -> Variable:
+def _variable(row: VariableRow, given: Sequence[Value]) -> Variable:
     """An argument as a form has it: a number, or a choice among the values that it is given."""
     if row.name in COLUMNS:
         raise UsageError(f"{row.name} is an argument, and a column of every sweep; next: rename it")
     if type(row.value) in (int, float):
         return variable_of(row)
     default = () if row.value is None else (row.value,)
-    values = {repr(value): value for value in (*default, *configurations.values(row.name))}
+    values = {repr(value): value for value in (*default, *given[:_CHOICES])}
     return variable_of(row, tuple(values.values()))
 
 
@@ -206,18 +173,17 @@ def _form_lines(forms: Sequence[ClosedForm | NoForm]) -> list[str]:
 
 
 def _write_rows(
-    options: Namespace, kind: str, configurations: Configurations, sweep: Sweep, progress: Progress
+    options: Namespace, kind: str, grid: Grid, sweep: Sweep, progress: Progress
 ) -> list[SweepRow]:
     """Write the rows, and give the first of them, for a table."""
-    line = partial(csv_line, configurations.names) if kind == "csv" else json_line
-    head = csv_head(configurations.names) if kind == "csv" else ""
+    line = partial(csv_line, grid.names) if kind == "csv" else json_line
+    head = csv_head(grid.names) if kind == "csv" else ""
     shown: list[SweepRow] = []
-    for rows in sweep.rows(configurations):
+    for rows in sweep.rows(grid):
         if kind == "table":
             shown += rows[: _SHOWN - len(shown)]
         else:
             common.write_chunks([head, *map(line, rows)], options.out, "a", "\n")
             head = ""
-        count = sweep.tally.rows
-        progress(count, configurations.count or count, str(sweep.model.target))
+        progress(sweep.tally.rows, grid.count, str(sweep.model.target))
     return shown

@@ -16,13 +16,12 @@ from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
-from sample_files import write_files
 
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
-from nparam_lint.analysis.sweep.configurations import of_file, of_grid, of_hydra
+from nparam_lint.analysis.sweep.configurations import Grid
 from nparam_lint.analysis.sweep.row_lines import csv_head, csv_line
 from nparam_lint.analysis.sweep.sweep import SweepRow
-from nparam_lint.analysis.varied import grid_of
+from nparam_lint.analysis.varied import grid_of, value_of
 from nparam_lint.cli import common
 from nparam_lint.cli import sweep as command
 from nparam_lint.ground.errors import UsageError
@@ -101,54 +100,6 @@ def test_a_form_that_is_wrong_ends_the_sweep(sweep, monkeypatch, tmp_path):
     assert json.loads(sweep("Net", "--vary", "width=8", "--built").stdout)["nparam"] == net(8, 2)
 
 
-# --- files of configurations ------------------------------------------------------------------
-
-
-@pytest.mark.thorough
-def test_from_a_csv_file_and_from_json_lines(sweep, tmp_path):
-    files = {
-        "points.csv": "width,depth,norm\n8,1,none\n16,,layer\n5,1,none\n",
-        "points.jsonl": '{"width": 8, "depth": 1, "norm": "none"}\n'
-        '{"width": 16, "norm": "layer"}\n\n{"width": 5, "depth": 1, "norm": "none"}\n',
-    }
-    write_files(tmp_path, files)
-    for name in files:
-        rows = rows_of(sweep("Net", "--from", tmp_path / name).stdout)
-        assert counts(rows) == [net(8, 1, "none"), net(16, 2), None]
-        assert rows[1] == {"width": 16, "norm": "layer", "nparam": 576, "by": "form"}
-
-
-@pytest.fixture(scope="module")
-def multirun(tmp_path_factory):
-    """What Hydra 1.3 writes for a multirun."""
-    place = tmp_path_factory.mktemp("multirun")
-    for number, (width, depth) in enumerate([(8, 1), (16, 2), *[(8, 3)] * 8, (24, 1)]):
-        model = f"model:\n  hidden: {width}\n  depth: {depth}\n  bias: true\n  norm: none\n"
-        job = {
-            "config.yaml": f"{model}optim:\n  lr: 0.1\nseed: 1\n",
-            "overrides.yaml": f"- model.hidden={width}\n- model.depth={depth}\n",
-            "hydra.yaml": "hydra:\n  run:\n    dir: x\n",
-        }
-        write_files(place / str(number) / ".hydra", job)
-    return place
-
-
-def test_the_jobs_of_a_hydra_multirun(sweep, multirun):
-    done = sweep("Net", "--hydra", multirun, "--map", "width=model.hidden")
-    rows = rows_of(done.stdout)
-    assert len(rows) == 11
-    assert rows[-1]["width"] == 24  # job 10 comes after job 9
-    assert counts(rows[:3]) == [net(8, 1, "none"), net(16, 2, "none"), net(8, 3, "none")]
-    assert "11 jobs of Hydra, which set width (model.hidden), depth (model.depth)" in done.stderr
-
-
-def test_its_overrides_alone_will_do(multirun, tmp_path):
-    name = ".hydra/overrides.yaml"
-    write_files(tmp_path / "7", {name: (multirun / "1" / name).read_text()})
-    jobs, _ = of_hydra(str(tmp_path), ["width", "depth"], {"width": "model.hidden"})
-    assert [*jobs] == [{"width": 16, "depth": 2}]
-
-
 # --- files of rows ----------------------------------------------------------------------------
 
 
@@ -192,7 +143,7 @@ def test_an_interrupted_sweep_leaves_whole_rows(place, environ, tmp_path):
 
 
 def test_the_cross_product_is_never_in_memory():
-    points = of_grid(grid_of("a=1..1000000000,b=1..1000000000"))
+    points = Grid(grid_of("a=1..1000000000,b=1..1000000000"))
     tracemalloc.start()
     try:
         last = next(islice(points, 50_000, None))
@@ -203,26 +154,20 @@ def test_the_cross_product_is_never_in_memory():
     assert peak < 200_000
 
 
-def test_truth_values_as_other_programs_write_them(tmp_path):
+def test_truth_values_as_other_programs_write_them():
     written = ["True", "true", "TRUE", "False", "false", "FALSE", "'false'", "falsely"]
     values = [True, True, True, False, False, False, "false", "falsely"]
-    table = tmp_path / "a.csv"
-    table.write_text("\n".join(["bias", *written]), encoding="utf-8")
-    assert [*of_file(str(table))] == [{"bias": value} for value in values]
     assert grid_of(f"bias={'|'.join(written)}") == {"bias": values}
 
 
-def test_values_that_text_cannot_hold_survive_csv(tmp_path):
+def test_values_that_text_cannot_hold_survive_csv():
     values = [7, "7", 2.5, "True", True, "false", None, "x, y", 'say "so"', "é", "", " x", "x\ny"]
     rows = [SweepRow({"a": value, "b": 1}, 3, "form") for value in values]
-    rows += [SweepRow({"b": 1}, None, "built", "no, never")]
-    table = tmp_path / "a.csv"
+    rows += [SweepRow({"a": 7, "b": 1}, None, "built", "no, never")]
     lines = [csv_line(["a", "b"], row) for row in rows]
-    table.write_text("".join([csv_head(["a", "b"]), *lines]), encoding="utf-8")
-    counted = {"nparam": 3, "by": "form"}
-    assert [*of_file(str(table))] == [
-        *({"a": value, "b": 1, **counted} for value in values),
-        {"b": 1, "by": "built", "reason": "no, never"},
+    *counted, failed = csv.reader(io.StringIO("".join(lines)))
+    assert csv_head(["a", "b"]) == "a,b,nparam,by,reason\n"
+    assert [(value_of(cell), *rest) for cell, *rest in counted] == [
+        (value, "1", "3", "form", "") for value in values
     ]
-    table.write_text("a\n8\nx\n")
-    assert of_file(str(table)).values("a") == (8, "x")
+    assert failed == ["7", "1", "", "built", "no, never"]

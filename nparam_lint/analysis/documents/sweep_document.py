@@ -32,7 +32,7 @@ def sweep_document(result: SweepResult) -> Document:
     columns = (*(Column(name, "number") for name in result.names), Column("parameters", "number"))
     rows = []
     for row in result.rows:
-        cells = [clean(str(row.point.get(name, "–"))) for name in result.names]
+        cells = [clean(str(row.point[name])) for name in result.names]
         count = "–" if row.count is None else f"{row.count:,}"
         by = Cell(clean(row.reason or row.by), "red" if row.count is None else "dim")
         rows.append(Row((*cells, count, by)))

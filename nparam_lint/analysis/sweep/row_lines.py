@@ -42,8 +42,8 @@ def csv_head(names: Sequence[str]) -> str:
 
 
 def csv_line(names: Sequence[str], row: SweepRow) -> str:
-    """A cell has a value as Python writes it, and texts without quotes; an empty one, none."""
-    cells = [_cell(row.point[name]) if name in row.point else "" for name in names]
+    """A cell has a value as Python writes it, and texts without quotes."""
+    cells = [_cell(row.point[name]) for name in names]
     count = "" if row.count is None else str(row.count)
     return _csv_line([*cells, count, row.by, row.reason or ""])
 
