@@ -37,7 +37,6 @@ _ALIKE = {
     **dict.fromkeys("▏▎▍", "-"),
     **dict.fromkeys("▌▋▊▉", "="),
     "█": "#",
-    **dict(zip("▁▂▃▄▅▆▇", "__--===", strict=True)),  # a line of counts
     **dict.fromkeys("─–—−", "-"),
     "✓": "+",
     "✗": "x",

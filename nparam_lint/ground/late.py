@@ -74,7 +74,6 @@ LATE = frozenset(
     ground.notation.expression
     ground.version
     report
-    report.chart
     report.check_data
     report.check_document
     report.claims_document

@@ -3,8 +3,7 @@
 Every command makes one `Document`; every module of `report.formats` renders documents. For programs
 there is `data`, a command's own JSON document; for people there is `page`, made of the blocks
 below; for tools that work with findings there is `report`. A format without its own rendering for
-`Modules`, `ModelBudgets` or `Listing` renders the `table` of such a block. A `Chart` stands beside
-a table that has its numbers; `report.chart` draws it.
+`Modules`, `ModelBudgets` or `Listing` renders the `table` of such a block.
 """
 
 from __future__ import annotations
@@ -217,28 +216,6 @@ class Listing(Struct, frozen=True):
         return cls(tuple((path, tuple(below)) for path, below in files.items()), table, reasons)
 
 
-class ChartPoint(Struct, frozen=True):
-    """`label`: what the axis says. `title`: what the point says when it is looked at. `value`: None
-    for a gap."""
-
-    label: str
-    title: str
-    value: int | None
-
-
-class Chart(Struct, frozen=True):
-    """Counts, the oldest first; each holds until the next. `title`: what they are."""
-
-    title: str
-    points: tuple[ChartPoint, ...]
-
-    @property
-    def span(self) -> tuple[int, int]:
-        """The least and the greatest count; 0 and 0 where there is none."""
-        values = [point.value for point in self.points if point.value is not None]
-        return min(values, default=0), max(values, default=0)
-
-
 class TableBlock(Protocol):
     """A block with a rendering of its own in some formats (`Modules`, `ModelBudgets`), which stands
     where its table is made."""
@@ -249,7 +226,7 @@ class TableBlock(Protocol):
     def __hash__(self) -> int: ...
 
 
-Block: TypeAlias = "Text | Parts | Facts | Table | Listing | Chart | TableBlock"
+Block: TypeAlias = "Text | Parts | Facts | Table | Listing | TableBlock"
 
 
 # --- the page -------------------------------------------------------------------------------------

@@ -11,8 +11,6 @@ from sample_files import write_files
 
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.version import __version__
-from nparam_lint.report import Chart, ChartPoint
-from nparam_lint.report.chart import sparkline
 
 PLAIN = "def one():\n    return 1\n"
 
@@ -220,12 +218,6 @@ def test_a_terminal_that_knows_only_ascii_is_served(nparam_lint_process, gone):
     assert (done.returncode, done.stderr) == (1, "")
     assert done.stdout.isascii()
     assert "NPL008" in done.stdout
-
-
-def test_a_line_of_counts_rises_in_ascii_too(answered):
-    chart = Chart("", tuple(ChartPoint("", "", count) for count in range(8)))
-    answered("--version")  # whatever runs says how characters are replaced
-    assert sparkline(chart, 8).encode("ascii", "nparam-lint") == b"__--===#"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="there are no pseudo-terminals")

@@ -1,4 +1,4 @@
-"""The document of `history`: the count of a model at each commit, as a line and as a table."""
+"""The document of `history`: the count of a model at each commit, as a table."""
 
 from __future__ import annotations
 
@@ -123,11 +123,10 @@ def _page(history: History, options: doc.Options) -> doc.Page:
         cells = (commit.sha[:7], commit.date, count, delta, commit.subject)
         rows.append(doc.Row(cells, below=below))
     table = doc.Table(_COLUMNS, tuple(rows), notes=notes, noun="commit")
-    blocks: list[doc.Block] = [_chart(history)] if len(points) > 1 else []
     first, last = points[-1].commit, points[0].commit
     span = f"{first.sha[:7]} {first.date} … {last.sha[:7]} {last.date}"
     sections = (
-        doc.Section((*blocks, doc.Text(span, "dim")), title=name, always=True),
+        doc.Section((doc.Text(span, "dim"),), title=name, always=True),
         doc.Section((table,), always=True),
         doc.Section(tuple(doc.Text(f"note: {note}", "dim", hang="  ") for note in history.notes)),
     )
@@ -156,16 +155,3 @@ def _telling(points: Sequence[Point]) -> Iterator[Point]:
 def _short_reason(point: Point, target: str) -> str:
     """Without the name of what was to be counted."""
     return style.short_reason(point.state.reason, target.partition("::")[2])
-
-
-def _chart(history: History) -> doc.Chart:
-    points = []
-    for point in reversed(history.points):
-        commit, state = point.commit, point.state
-        why = f"not counted: {_short_reason(point, history.target)}"
-        text = why if state.count is None else f"{state.count:,}"
-        text += f" ({point.change:+,})" if point.change else ""
-        label = f"{commit.sha[:7]} {commit.date}"
-        title = f"{label} {commit.subject}: {text}"
-        points.append(doc.ChartPoint(label, title, state.count))
-    return doc.Chart(history.name, tuple(points))

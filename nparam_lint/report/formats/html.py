@@ -13,7 +13,7 @@ from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import ModelReport
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.version import __version__
-from nparam_lint.report import Chart, Column, Facts, Parts, Row, Table, Text, style
+from nparam_lint.report import Column, Facts, Parts, Row, Table, Text, style
 from nparam_lint.report import html_parts as parts
 from nparam_lint.report.budget_outcomes import (
     ModelBudgets,
@@ -23,7 +23,6 @@ from nparam_lint.report.budget_outcomes import (
     total_of,
     worst,
 )
-from nparam_lint.report.chart import svg
 from nparam_lint.report.findings import excerpt, one_for, ranked, shared_causes
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats.text import table_lines
@@ -175,8 +174,6 @@ def _block(block: Block, data: PageData) -> str:
                 text = f'<b>{fact.count}</b><span class="dim">{words}</span>{below}'
             pairs.append(f"<div><dt>{escape(fact.name)}</dt><dd>{text}</dd></div>")
         return f'<dl class="facts">{"".join(pairs)}</dl>'
-    if isinstance(block, Chart):
-        return f'<div class="card wide-chart">{svg(block)}</div>'
     if isinstance(block, Modules):
         return parts.model_picture(replace(block, limit=_MODULES), block.name, data)
     if isinstance(block, ModelBudgets) and not block.alone:

@@ -15,9 +15,8 @@ from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.ground.findings import Finding
-from nparam_lint.report import Chart, Facts, Parts, Table, Text, style
+from nparam_lint.report import Facts, Parts, Table, Text, style
 from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, failing_table, worst
-from nparam_lint.report.chart import sparkline
 from nparam_lint.report.findings import details, joined, ranked
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats.text import table_lines
@@ -129,8 +128,6 @@ def _block(block: Block) -> Iterator[Pieces]:
     elif isinstance(block, Modules) or (isinstance(block, Table) and block.is_source):
         table = block.table if isinstance(block, Modules) else block
         yield fenced(table.noun, table_lines(table, _WIDTH, style.Paint(False)))
-    elif isinstance(block, Chart):
-        yield Pieces("line", "", [f"{code(sparkline(block, _WIDTH))}\n"])
     elif isinstance(block, ModelBudgets) and not block.alone:
         for model in block.models:
             measured = model.measurement

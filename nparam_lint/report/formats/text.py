@@ -11,13 +11,11 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from nparam_lint.report import (
-    Chart,
     Facts,
     Listing,
     Parts,
     Table,
     Text,
-    chart,
     findings,
     lines_by_file,
     style,
@@ -80,8 +78,6 @@ def _block(block: Block, width: int, paint: Paint) -> Sequence[str]:
         return lines_by_file.listing_lines(block, width, paint)
     if isinstance(block, Table):
         return table_lines(block, width, paint)
-    if isinstance(block, Chart):
-        return [paint("cyan", chart.sparkline(block, width))]
     return module_lines(block, width, paint)
 
 
