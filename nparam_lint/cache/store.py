@@ -22,7 +22,6 @@ TAG = "CACHEDIR.TAG"  # https://bford.info/cachedir: backups pass over the direc
 RESIDENT = "resident"  # the folder of workers that stay, in the cache directory
 PARTIAL = ".partial"  # how the name of what is not finished ends
 NOWHERE = "there is no home directory; set NPARAM_LINT_CACHE to a directory"
-OLD_CACHE, RENAMED = "NPARAM_LINT_CACHE_DIR", "is now called NPARAM_LINT_CACHE; next: rename it"
 # The same in every version: by it a directory is known as ours.
 _TAG_TEXT = (
     b"Signature: 8a477f597d28d172789f06886806bc55\n"

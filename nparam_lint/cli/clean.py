@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 
 from nparam_lint.cache.housekeeping import clean
-from nparam_lint.cache.store import NOWHERE, OLD_CACHE, RENAMED, directory
+from nparam_lint.cache.store import NOWHERE, directory
 from nparam_lint.count import resident
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.style import human_bytes, plural
@@ -22,8 +22,6 @@ def add_arguments(_: ArgumentParser) -> None:
 
 
 def run(options: Namespace) -> int:
-    if options.environ.get(OLD_CACHE):
-        raise UsageError(f"environment variable {OLD_CACHE} {RENAMED}")
     base = directory(options.environ)
     if base is None:
         print(f"nothing to remove: {NOWHERE}")

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from nparam_lint.cache.store import OLD_CACHE, RENAMED
 from nparam_lint.config import positions
 from nparam_lint.config.settings import (
     BUDGET,
@@ -90,8 +89,6 @@ def load_settings(
     if config is None and path is not None:
         _refuse_budgets_beside(settings, problems)
     values: dict[str, Any] = {}
-    if environ.get(OLD_CACHE):
-        problems.append(Problem(_NOWHERE, f"environment variable {OLD_CACHE} {RENAMED}"))
     for name in environ:
         key = name.removeprefix(_ENVIRONMENT).lower()
         is_ours = name.startswith(_ENVIRONMENT) and key not in GENERAL

@@ -6,7 +6,6 @@ from __future__ import annotations
 import ast
 import io
 import re
-import subprocess
 import sys
 import tokenize
 import warnings
@@ -44,13 +43,6 @@ if TYPE_CHECKING:
 
     from nparam_lint.ground.values import Severity
 
-# What grammars after 3.10 brought: type parameters, `type X = …`, `except*`, `x[*y]`, quotes inside
-# f-strings, t-strings, `except A, B`.
-_NEWER = re.compile(
-    r"(def|class)\s+\w+\s*\[|^[ \t]*type\s+\w+|except\s*\*|except\s+[\w.]+\s*,|[\[,]\s*\*"
-    r"|\b[rR]?[fFtT][rR]?[\"']",
-    re.MULTILINE,
-)
 # Bytes of a file. A syntax tree takes up to 350 times as much; what is larger is mostly data.
 LARGEST = 1_000_000
 # Of the replacement fields in one line of an f-string, which the parser of Python 3.11 and before
@@ -214,10 +206,8 @@ def parse_text(path: str, text: str) -> Parsed:
             facts = replace(facts, unread=tuple(claims))
         return Parsed(facts, tree, lines)
     except SyntaxError as error:
-        opinion = _second_opinion(text)
-        reason = f"cannot be parsed: {error.msg}{opinion or ''}"
         place = max(1, error.lineno or 1), max(1, error.offset or 1)
-        return _unreadable(path, *place, reason, fleeting=opinion is None)
+        return _unreadable(path, *place, f"cannot be parsed: {error.msg}")
     except (RecursionError, MemoryError):
         reason = "cannot be parsed: its expressions are nested too deeply"
         return _unreadable(path, 1, 1, reason, fleeting=True)
@@ -255,32 +245,6 @@ def _decode(source: bytes) -> str:
         source.decode("utf-8-sig")  # tells where
         raise
     return re.sub(r"\r\n?", "\n", source.decode(encoding))  # the line ends that Python knows
-
-
-def _second_opinion(text: str) -> str | None:
-    """An addition to the reason; None: unknown."""
-    # libcst brings a parser of its own, which may know a newer grammar than this interpreter. In a
-    # process of its own, since it dies (or takes for ever) on deeply nested source.
-    if not _NEWER.search(text):
-        return ""
-    parse = "import libcst; libcst.parse_module(sys.stdin.buffer.read())"
-    code = f"import sys; sys.path[:] = {sys.path!r}; {parse}"
-    try:
-        process = subprocess.run(
-            [sys.executable, "-I", "-c", code],
-            input=text.encode(),
-            capture_output=True,
-            timeout=10,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    if process.returncode != 0:
-        return "" if process.returncode > 0 else None
-    return (
-        f" (it seems valid in a newer Python than the {sys.version_info[0]}.{sys.version_info[1]}"
-        " that nparam-lint runs on: install nparam-lint under a newer one)"
-    )
 
 
 class _Scanner:

@@ -153,13 +153,6 @@ def test_where_the_config_and_the_environment_say(project: Checker, tmp_path: Pa
     assert [*tmp_path.glob("other/v1/*/model-*")]
 
 
-def test_the_old_name_is_an_error(project: Checker, nparam_lint: Command) -> None:
-    for command in ("check", "clean"):
-        done = nparam_lint(command, cwd=project.root, NPARAM_LINT_CACHE_DIR="/x")
-        assert done.returncode == 2
-        assert "NPARAM_LINT_CACHE_DIR is now called NPARAM_LINT_CACHE" in done.stderr
-
-
 @pytest.mark.skipif(os.name != "posix", reason="permissions of POSIX")
 def test_only_a_directory_that_is_named_may_be_writable_for_others(tmp_path: Path) -> None:
     base = str(tmp_path / "cache")

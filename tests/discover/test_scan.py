@@ -242,19 +242,3 @@ def test_declared_encoding_and_deep_elif_chains() -> None:
     assert scan_source("m.py", b"\xef\xbb\xbfclass A: 'x'\n").classes
     chain = "if a: pass\n" + "elif a: pass\n" * 150 + "else:\n    class A: pass\n"
     assert scan_source("m.py", chain.encode()).classes[0].qualname == "A"
-
-
-def test_a_newer_grammar_gets_a_second_opinion(monkeypatch: pytest.MonkeyPatch) -> None:
-    def reject(*_: object, **__: object) -> None:
-        raise SyntaxError("invalid syntax", ("m.py", 1, 3, ""))
-
-    monkeypatch.setattr("nparam_lint.discover.scan.ast.parse", reject)
-    for source, newer in ((b"class A[T]: pass\n", True), (b"class A[T]: )\n", False)):
-        problem = scan_source("m.py", source).problem
-        assert problem is not None
-        assert ("install nparam-lint under a newer one" in problem.message) is newer
-
-
-def test_source_that_kills_libcst_is_a_problem_like_any_other() -> None:
-    problem = scan_source("m.py", b"def f[T](): )\nx = " + b"-" * 60_000 + b"1\n").problem
-    assert problem is not None
