@@ -20,10 +20,9 @@ def shards(bench: Bench) -> Result:
     in eight shards one after the other.
 
     Ours: the seconds to build the models of all shards, added up, and those of the shard that
-    builds longest; each in a run of its own without a cache, `--costs` being the report of the
-    whole. Theirs: the seconds to build all of them in the run of the whole, and an eighth of these.
-    Whole runs are in the notes: each reads the source and imports torch. The union of the eight has
-    to say what the whole says.
+    builds longest; each in a run of its own without a cache. Theirs: the seconds to build all of
+    them in the run of the whole, and an eighth of these. Whole runs are in the notes: each reads
+    the source and imports torch. The union of the eight has to say what the whole says.
     """
     files, models = bench.size(1200, 200), bench.size(400, 60)
     root, _ = generate(bench, files, models)
@@ -32,11 +31,10 @@ def shards(bench: Bench) -> Result:
     tool = fresh(bench)
     whole = place / "whole.json"
     taken = tool.run(root, *options, "--output-file", str(whole)).seconds
-    costs = ("--costs", str(whole))
     runs, built, reports = [], [], []
     for number in range(1, _SHARDS + 1):
         file = place / f"{number}.json"
-        shard = ("--shard", f"{number}/{_SHARDS}", *costs, "--output-file", str(file))
+        shard = ("--shard", f"{number}/{_SHARDS}", "--output-file", str(file))
         runs.append(tool.run(root, *options, *shard).seconds)
         document = json.loads(file.read_text(encoding="utf-8"))
         built.append(_seconds(document))

@@ -27,7 +27,7 @@ from nparam_lint.gate import shards
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.errors import Aside, UsageError
 from nparam_lint.ground.printable import clean
-from nparam_lint.report import check_data, check_document, shard_data
+from nparam_lint.report import check_document
 from nparam_lint.report.formats import render
 from nparam_lint.repository import deleted_files, git, snapshot
 
@@ -88,12 +88,6 @@ def add_arguments(parser: ArgumentParser) -> None:
         metavar="K/N",
         help="divide the models into N parts, and build and judge the K-th: for N machines, whose "
         "JSON reports nparam-lint merge puts together",
-    )
-    advanced.add_argument(
-        "--costs",
-        metavar="REPORT.json",
-        help="with --shard: divide by how long each model took to build in an earlier run; the "
-        "same file on all machines",
     )
 
 
@@ -191,18 +185,13 @@ def _keep(
 def _division(options: Namespace) -> shards.Division | None:
     """The part of the models that is asked for."""
     if options.shard is None:
-        if options.costs:
-            raise UsageError("--costs says how to divide the models; it goes with --shard K/N")
         return None
     if options.static:
         raise UsageError("--shard divides what is built; --static builds nothing")
     match = re.fullmatch(r"(\d{1,6})/(\d{1,6})", options.shard)
     if match is None or not 1 <= int(match[1]) <= int(match[2]):
         raise UsageError(f"option --shard is {options.shard!r}, expected one of 1/3, 2/3, 3/3")
-    costs = (
-        check_data.seconds_by_target(shard_data.read_report(options.costs)) if options.costs else {}
-    )
-    return shards.Division(int(match[1]), int(match[2]), costs)
+    return shards.Division(int(match[1]), int(match[2]))
 
 
 def _is_replayable(options: Namespace, settings: Settings) -> bool:

@@ -2,18 +2,16 @@
 the whole.
 
 Every machine reads the whole source and divides the models in the same way, without being told what
-the others do. So the division rests on nothing but the source, the settings, and costs that all of
-them are given.
+the others do. So the division rests on nothing but the source and the settings.
 """
 
 from __future__ import annotations
 
 import heapq
 from collections import defaultdict
-from statistics import mean
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from nparam_lint.discover.claims.suppressions import UNUSED
@@ -23,7 +21,7 @@ from nparam_lint.ground.version import __version__
 from nparam_lint.repository import ask_git
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.gate.candidates import Candidate, ProjectSource, Selection
     from nparam_lint.gate.judgements import Outcomes
@@ -31,18 +29,16 @@ if TYPE_CHECKING:
 
 # Seconds: of an import of a file of the project, and of a package such as timm or transformers.
 IMPORT, PACKAGE = 0.5, 3.0
-BUILD = 0.1  # seconds of a model of which nothing else is known
+BUILD = 0.1  # seconds of a model, of which nothing else is known
 # The settings that decide what is found; not those of how it is built on one machine.
 _DECISIVE = ("device", "tolerance", "ways", "exclude", "select", "ignore", "severity", "overrides")
 
 
 class Division(Struct, frozen=True):
-    """What is asked for: shard `number` `of` so many. `costs`: target → seconds, as an earlier run
-    took to build it; the same for all shards."""
+    """What is asked for: shard `number` `of` so many."""
 
     number: int
     of: int
-    costs: Mapping[str, float] = field(default_factory=dict)
 
 
 def take_shard(
@@ -50,7 +46,7 @@ def take_shard(
 ) -> tuple[ProjectSource, Selection]:
     """A source and a selection without the models of the other shards. What the source alone shows
     is left to the first shard. `options`: what else decides about the run, as text."""
-    shards = assigned(selection.candidates, division.of, division.costs)
+    shards = assigned(selection.candidates, division.of)
     places = tuple(n for n, shard in enumerate(shards) if shard == division.number)
     candidates = [selection.candidates[place] for place in places]
     is_first = division.number == 1
@@ -86,13 +82,13 @@ def as_shard(report: Report, shard: Shard, outcomes: Outcomes) -> Report:
 # --- the division -----------------------------------------------------------------------------
 
 
-def assigned(candidates: Sequence[Candidate], of: int, costs: Mapping[str, float]) -> list[int]:
+def assigned(candidates: Sequence[Candidate], of: int) -> list[int]:
     """For each model the shard that builds it, from 1 on: the largest pieces first, each to the
     shard that has least to do, and of equals to the first (R. L. Graham, Bounds on multiprocessing
     timing anomalies, 1969: at most a third above the optimum)."""
     loads = [(0.0, number) for number in range(1, of + 1)]
     shards = [1] * len(candidates)
-    pieces = sorted(_pieces(candidates, of, costs), key=lambda piece: (-piece[0], piece[1:]))
+    pieces = sorted(_pieces(candidates, of), key=lambda piece: (-piece[0], piece[1:]))
     for seconds, *_, places in pieces:
         load, number = heapq.heappop(loads)
         heapq.heappush(loads, (load + seconds, number))
@@ -102,41 +98,35 @@ def assigned(candidates: Sequence[Candidate], of: int, costs: Mapping[str, float
 
 
 def _pieces(
-    candidates: Sequence[Candidate], of: int, costs: Mapping[str, float]
+    candidates: Sequence[Candidate], of: int
 ) -> Iterator[tuple[float, str, int, list[int]]]:
     """The models of a file, or of a package, together: to import it twice costs more than most
     models do. Those that take more than a shard's share are divided, as far as each part builds
     for longer than it imports. Of each piece the seconds, its file, its number, and its models."""
-    usual = mean(costs.values()) if costs else BUILD
     files: defaultdict[str, list[int]] = defaultdict(list)
     for place, candidate in enumerate(candidates):
         files[candidate.location].append(place)
-    seconds = [costs.get(str(candidate.target), usual) for candidate in candidates]
     imports = {at: IMPORT if candidates[p[0]].is_file else PACKAGE for at, p in files.items()}
-    share = (sum(seconds) + sum(imports.values())) / of
+    share = (BUILD * len(candidates) + sum(imports.values())) / of
     for at, places in files.items():
-        whole = sum(seconds[place] for place in places)
+        whole = BUILD * len(places)
         number = min(-(-(whole + imports[at]) // share), whole // imports[at])
         # What is built alike, such as a model and the classes inside it, stays together.
         alike: defaultdict[str, list[int]] = defaultdict(list)
         for place in places:
             alike[str(candidates[place].target.built)].append(place)
-        for part, models in enumerate(_parts([*alike.values()], seconds, whole / max(number, 1))):
-            yield imports[at] + sum(seconds[place] for place in models), at, part, models
+        for part, models in enumerate(_parts(alike.values(), len(places) / max(number, 1))):
+            yield imports[at] + BUILD * len(models), at, part, models
 
 
-def _parts(
-    groups: Sequence[Sequence[int]], seconds: Sequence[float], most: float
-) -> Iterator[list[int]]:
-    """Groups of models in parts of at most so many seconds, or of one group."""
+def _parts(groups: Iterable[Sequence[int]], most: float) -> Iterator[list[int]]:
+    """Groups of models in parts of at most so many models, or of one group."""
     part: list[int] = []
-    total = 0.0
     for group in groups:
-        more = sum(seconds[place] for place in group)
-        if part and total + more > most * (1 + 1e-9):
+        if part and len(part) + len(group) > most:
             yield part
-            part, total = [], 0.0
-        part, total = [*part, *group], total + more
+            part = []
+        part += group
     yield part
 
 

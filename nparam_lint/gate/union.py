@@ -25,7 +25,7 @@ _DIFFER = {
     "commit": "are of the commits {} and {}",
     "sources": "are of different source files",
     "settings": "were made with different options or settings",
-    "models": "divide the models in different ways; --costs has to name the same report everywhere",
+    "models": "divide the models in different ways",
     "count": "are of runs with {} and {} models",
 }
 

@@ -250,13 +250,3 @@ def _device(device: DeviceResult) -> DeviceRecord:
     names = ("total", "reason", "bytes")
     values = {name: value for name in names if (value := getattr(device, name)) is not None}
     return DeviceRecord(status=device.status, **values, differences=device.differences or UNSET)
-
-
-def seconds_by_target(data: Mapping[str, Any]) -> dict[str, float]:
-    """How long each model of a report took to build; of one that was built in several ways, on
-    average."""
-    by_target: dict[str, list[float]] = {}
-    for model in data.get("models", ()):
-        if (seconds := model.get("seconds")) is not None:
-            by_target.setdefault(model["target"], []).append(float(seconds))
-    return {target: sum(builds) / len(builds) for target, builds in by_target.items()}

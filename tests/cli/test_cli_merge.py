@@ -162,30 +162,6 @@ def test_an_empty_shard_passes_and_says_so(root, nparam_lint):
     assert "Nothing to do in shard 8 of 9: the other shards have all 7 models." in done.stdout
 
 
-def test_by_the_costs_of_an_earlier_run(root, nparam_lint, shards, tmp_path):
-    earlier = tmp_path / "earlier.json"
-    files = sorted(shards[0].iterdir())
-    nparam_lint("merge", *files, "--format", "json", "--output-file", earlier, cwd=root)
-    document = json.loads(earlier.read_text())
-    assert all(m["seconds"] > 0 for m in document["models"] if "inside" not in m)
-    for model in document["models"]:
-        if model["target"] == "nets/one.py::Net":
-            model["seconds"] = 50.0
-    earlier.write_text(json.dumps(document))
-    judged = []
-    for number in (1, 2):
-        given = ("--shard", f"{number}/2", "--costs", earlier, "--format", "json")
-        judged.append(json.loads(nparam_lint(*given, cwd=root).stdout)["shard"])
-    assert any(set(one["judged"]) == {"nets/one.py::Net"} for one in judged)
-    # Of another division than those without costs.
-    mixed = tmp_path / "mixed.json"
-    given = ("--shard", "2/3", "--costs", earlier, "--format", "json", "--output-file", mixed)
-    nparam_lint(*given, cwd=root)
-    done = nparam_lint("merge", files[0], mixed, files[2], cwd=root)
-    assert done.returncode == 2
-    assert "divide the models in different ways; --costs has to name the same report" in done.stderr
-
-
 # --- what cannot be merged --------------------------------------------------------------------
 
 
