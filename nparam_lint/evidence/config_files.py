@@ -15,7 +15,7 @@ from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.evidence.file_calls import CalledFiles
 from nparam_lint.ground.config_outline import Keys, OutlineEntry, outline
 from nparam_lint.ground.notation import Target
-from nparam_lint.ground.paths import CONFIG_SUFFIXES, join, parent
+from nparam_lint.ground.paths import CONFIG_SUFFIXES, is_below_one, join, parent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -177,7 +177,7 @@ class ConfigFiles:
                 is_of_model = len(keys) == 1 and _OF_DIFFUSERS.search(value)
                 symbol = Symbol("outside", "", f"diffusers.{value}") if is_of_model else None
             if kind in ("type", "named", "included"):
-                symbol = self.registered(value)
+                symbol = self.registered(value, file.path)
             if kind == "type":
                 # The first network of a file is its model; what follows judges that.
                 kind = kind if not any(node.kind == "type" for node in nodes.values()) else None
@@ -257,23 +257,31 @@ class ConfigFiles:
         is_in_project = dotted.partition(".")[0] in self.discovery.tree.holders
         return None if is_in_project else Symbol("outside", "", dotted)
 
-    def class_named(self, name: str) -> Symbol | None:
-        """The class of a name, if the project has one such class and it is a model."""
+    def class_named(self, name: str, config: str = "") -> Symbol | None:
+        """The class of a name, if the project has one such class and it is a model; of several the
+        one in the same directory of the top as a config."""
         paths = self._classes.get(name, ())
+        if len(paths) > 1 and config:
+            paths = [path for path in paths if is_below_one(path, config)]
         symbol = Symbol("class", paths[0], name) if len(paths) == 1 else None
         return symbol if self.discovery.models.is_model(symbol) else None
 
-    def registered(self, name: str) -> Symbol | None:
-        """The class of a name that the project registers; if it registers none, the one it has."""
+    def registered(self, name: str, config: str) -> Symbol | None:
+        """The class of a name that the project registers; if it registers none, the one it has. Of
+        several the one in the same directory of the top as the config."""
         entry = re.compile(
             rb"^@[\w.]+\.register\w*\(.*\)\s*\nclass[ \t]+%s\b" % name.encode(), re.MULTILINE
         )
         source = self.discovery.tree.source
         paths = [path for path in self._classes.get(name, ()) if entry.search(source(path))]
+        if len(paths) > 1:
+            paths = [path for path in paths if is_below_one(path, config)]
         renamed = [] if paths else self._renamed.get(name, [])
         if len(renamed) == 1:
             return renamed[0]
-        return Symbol("class", paths[0], name) if len(paths) == 1 else self.class_named(name)
+        return (
+            Symbol("class", paths[0], name) if len(paths) == 1 else self.class_named(name, config)
+        )
 
     @cached_property
     def _renamed(self) -> dict[str, list[Symbol]]:

@@ -10,6 +10,7 @@ from nparam_lint.evidence.hydra_configs import HydraConfigs
 from nparam_lint.evidence.hydra_resolvers import HydraResolvers
 from nparam_lint.evidence.lightning_configs import LightningConfigs
 from nparam_lint.ground.orders import Recipe
+from nparam_lint.ground.paths import is_below_one
 from nparam_lint.ground.script_words import WEIGHTS_KEY, WEIGHTS_VALUE
 
 if TYPE_CHECKING:
@@ -168,9 +169,8 @@ class ConfigRecipes:
 
     def _by_target(self, node: ModelNode, file: ConfigFile) -> Recipe:
         """By the project's own `instantiate_from_config`, or as all of them do it."""
-        access, top = _access(node.keys), node.home.split("/")[0]
-        paths = self.files.python_with("def instantiate_from_config(")
-        builder = min(paths, key=lambda path: (path.split("/")[0] != top, len(path)), default=None)
+        access = _access(node.keys)
+        builder = self._builder("def instantiate_from_config(", node.home)
         if builder:
             call = f"instantiate_from_config(config{access})"
             return Recipe(setup=_load(file), call=call, file=builder)
@@ -180,8 +180,14 @@ class ConfigRecipes:
     def _by_builder(self, node: ModelNode) -> Recipe | None:
         """By what the project defines for its configs."""
         definition, template = _BUILDERS[node.kind]
-        builder = min(self.files.python_with(definition), key=len, default=None)
+        builder = self._builder(definition, node.home)
         return template._replace(file=builder).recipe(node) if builder else None
+
+    def _builder(self, definition: str, model: str) -> str | None:
+        """The file that defines what builds a model: of several that in the same directory of the
+        top, and the one with the shortest path."""
+        paths = self.files.python_with(definition)
+        return min(paths, key=lambda at: (not is_below_one(at, model), len(at)), default=None)
 
     def _importable(self, recipe: Recipe, node: ModelNode) -> Recipe:
         """The same, where the names of the config can be imported in any case."""

@@ -42,7 +42,7 @@ class RegistryConfigs:
             if is_part or not _CONFIG.search(source):
                 continue
             line, name = self._model(path, 0)
-            symbol = self.files.registered(name) if line else None
+            symbol = self.files.registered(name, path) if line else None
             if symbol:
                 setup = f"from mmengine.config import Config\nconfig = Config.fromfile({path!r})"
                 recipe = Recipe(setup=setup, call="MODELS.build(config.model)", file=self._registry)

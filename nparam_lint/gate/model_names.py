@@ -279,7 +279,8 @@ class ModelNames:
             return Binding(models, "certain", "it stands in the model's docstring")
         if count.is_name:
             for name in count.names:
-                if models := self.by_path.get(_path_of(name, at.path)):
+                paths = _paths_of(name, at.path)
+                if models := next(filter(None, map(self.by_path.get, paths)), None):
                     return Binding(models, "certain", f"beside it stands the file {name}")
             names = [_OURS.sub("", name) for name in count.names]
             if count.called and not (self._named(count.called) or is_size(count.called)):
@@ -298,7 +299,9 @@ class ModelNames:
                 is_unsure = is_variant or _SMALL_VALUE.search(count.text)
                 return Binding(models, "likely" if is_unsure else "certain", because)
             if count.of_larger:
-                return Binding()
+                wholes = [m for name in names[:1] for m in self._begun(name) if m.is_of_config]
+                because = f"its name begins like {next(iter(names), '')}"
+                return Binding(wholes, "likely" if wholes else "", because, confirms=True)
             around = [*count.above, *_PART.findall(posixpath.basename(at.path))]
             for rest, name in product(around, names):  # `resnet20` below "CIFAR-10"
                 if models := self.by_key.get(name_key(f"{rest} {name}")):
@@ -384,15 +387,16 @@ def names_of(target: str, way: Way | None, call: str) -> Iterable[str]:
     return names
 
 
-def _path_of(name: str, document: str) -> str:
-    """The file of the project that a link, or a path, leads to."""
+def _paths_of(name: str, document: str) -> list[str]:
+    """The files of the project that a link, or a path, may lead to: from the document's directory,
+    or from the root."""
     name = name.partition("#")[0].strip()
     if blob := _BLOB.match(name):
-        return blob[1]
+        return [blob[1]]
     if "/" not in name and "." not in name:
-        return ""
-    here = posixpath.dirname(document) if name.startswith(".") else ""
-    return posixpath.normpath(posixpath.join(here, name.lstrip("/")))
+        return []
+    folders = (posixpath.dirname(document), "")
+    return [posixpath.normpath(posixpath.join(at, name.lstrip("/"))) for at in folders]
 
 
 def is_size(name: str) -> bool:

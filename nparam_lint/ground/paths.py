@@ -34,6 +34,11 @@ def ancestors(folder: str) -> Iterator[str]:
         yield folder
 
 
+def is_below_one(path: str, other: str) -> bool:
+    """Whether two files lie in the same directory of the top."""
+    return path.partition("/")[0] == other.partition("/")[0]
+
+
 def within(places: Collection[str]) -> Callable[[str], bool]:
     """Whether a path lies at or below one of these; where there are none, any does."""
     folders = frozenset(places)

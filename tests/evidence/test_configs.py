@@ -320,6 +320,23 @@ def test_what_a_script_does_to_the_model_of_a_config_later(tmp_path, change, set
     assert way.way.note == note.format(line)
 
 
+def test_of_several_classes_of_one_name_it_is_the_one_beside_the_config(tmp_path):
+    files = {}
+    for part in ("one", "two"):
+        files |= {
+            f"{part}/net.py": "@register\n" + NET.format("Net").partition("\n")[2],
+            f"{part}/config.py": "class YAMLConfig: pass\n",
+            f"{part}/a.yml": "__include__: ['b.yml']\n",
+            f"{part}/b.yml": "model: Net\n",
+        }
+        files[f"{part}/net.py"] = "from torch import nn\n" + files[f"{part}/net.py"]
+    made = config_models(tmp_path, files)
+    found = [(str(way.target), way.way.position.path, way.recipe.file) for _, way in made]
+    assert found == [
+        (f"{part}/net.py::Net", f"{part}/a.yml", f"{part}/config.py") for part in ("one", "two")
+    ]
+
+
 def test_a_class_may_stand_in_the_file_that_another_is_based_on(tmp_path):
     files = {
         "base.yaml": "model: Plain\nwidth: 1\n",

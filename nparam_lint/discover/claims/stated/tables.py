@@ -95,13 +95,17 @@ def counts_in_table(
             continue
         names: list[str] = []
         for n in name_columns:
-            names += [row[n].text, *filter(None, (a or b for a, b in _LINK.findall(row[n].source)))]
+            names += [row[n].text, *_links(row[n])]
         if len(name_columns) > 1 and row[name_columns[0]].text:
             names.append(" ".join(row[n].text for n in name_columns))
         names = [name for name in names if name.strip()] or [last]
         last = names[0]
         if not names[0]:
             continue
+        # In a column of its own a link may lead to the config: `[config](configs/a.yaml)`.
+        names += [
+            link for n, cell in enumerate(row) if n not in name_columns for link in _links(cell)
+        ]
         for n, part, of, unit in counts:
             cell = row[n]
             texts = cell.text.split("/") if of > 1 else [cell.text]
@@ -115,6 +119,10 @@ def counts_in_table(
     for n, count in stated:
         is_shared = is_varied or len(values[n, count.names[0]]) > 1
         yield replace(count, shares_name=is_shared, of_larger=is_of_part, heads=heads)
+
+
+def _links(cell: GridCell) -> list[str]:
+    return [markdown or html for markdown, html in _LINK.findall(cell.source)]
 
 
 def _count_parts(head: str) -> list[tuple[int, int, str]]:
