@@ -200,7 +200,8 @@ class Commands:
 
     def _for_each_config(self, command: Command) -> Iterator[Command]:
         """A command for each config file that it may mean, if one of its words may mean several."""
-        words = command.words
+        words = tuple(self._from_root(word, command.place) for word in command.words)
+        command = command._replace(words=words)
         for at, word in enumerate(words):
             flag, _, path = word.rpartition("=")
             files = self._meant_by(path.removeprefix("./"))
@@ -215,6 +216,20 @@ class Commands:
             for file in self._beside(word.removeprefix("./")):
                 filled = (*words[:at], file, *words[at + 1 :])
                 yield command._replace(words=filled, place=f"{command.place} with {file}")
+
+    def _from_root(self, word: str, place: str) -> str:
+        """A word with the path of a config file as it is from the root, where a command is run in
+        the directory of its shell script."""
+        flag, sign, path = word.rpartition("=")
+        path = path.removeprefix("./")
+        if not path.endswith(CONFIG_SUFFIXES) or path in self._all_texts:
+            return word
+        here = normpath(join(parent(place.rpartition(":")[0]), path))
+        return f"{flag}{sign}{here}" if here in self._all_texts else word
+
+    @cached_property
+    def _all_texts(self) -> frozenset[str]:
+        return frozenset(self._texts)
 
     def _beside(self, config: str) -> list[str]:
         """The Python configs beside one that a command names; for the first command alone."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from nparam_lint.count.measured import Measured
+from nparam_lint.ground.paths import ancestors, parent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -89,6 +90,7 @@ _STATES = re.compile(
     |totali[sz]ing|of|in|[0-9][\w.]*\s[a-z]+)\b\W*(?:(?:{_FILL}|{_KIND_OF_MODEL}|and)\b\W*)*)*""",
     re.IGNORECASE | re.VERBOSE,
 )
+_IN_BRACKETS = re.compile(r"[`*_\s]*\(\s*[~≈]?")
 _NUMBER = r"""(?:(?:about|around|approximately|approx\.?|roughly|circa|nearly|under|below|at\s+most
     |(?:fewer|less|no\s+more)\s+than)\s+)?\S+(?:\s?(?:million|billion|thousand))?"""
 _OF_IT = re.compile(  # between the number and the name behind it
@@ -208,8 +210,11 @@ def is_plain(count: StatedCount, model: NamedModel) -> bool:
     start = named_before[-1]
     behind = _WORD.sub("", before[start:], count=1)
     clauses = _CLAUSE.split(before[:start])
+    is_lead = _LEAD.fullmatch(clauses[-1]) or (  # "instantiate a GPT-2 (124M parameters)"
+        _IN_BRACKETS.fullmatch(behind) and _ARTICLE.search(clauses[-1])
+    )
     return (
-        _LEAD.fullmatch(clauses[-1]) is not None
+        is_lead is not None
         and not any(map(_SETTING.match, clauses[-2:-1]))
         and _STATES.fullmatch(behind) is not None
         and (not after.strip() or _BEHIND.match(after) is not None)
@@ -289,6 +294,7 @@ class ModelNames:
                 named = self._named(name)
                 if not (models := named or self._named(_BRACKETS.sub(" ", name))):
                     continue
+                models = _nearest(models, at.path)
                 because = f"beside it stands the name {name}"
                 if count.of_larger:  # what a config file builds is no part
                     whole = [m for m in models if m.is_of_config]
@@ -368,6 +374,21 @@ class ModelNames:
                     n += length - 1
                     break
             n += 1
+
+
+def _nearest(models: Sequence[NamedModel], document: str) -> Sequence[NamedModel]:
+    """Of several models that config files of one name are, those in the directory nearest to the
+    document: each recipe of a project may have its own `conf/small.yaml`."""
+    if len(models) < 2 or not all(model.is_of_config for model in models):
+        return models
+    above = [*ancestors(posixpath.dirname(document))]
+
+    def depth(model: NamedModel) -> int:
+        config = _config_of(model.report.target, model.report.way)
+        return min(map(above.index, {*above}.intersection(ancestors(parent(config)))))
+
+    nearest = min(map(depth, models))
+    return [model for model in models if depth(model) == nearest]
 
 
 def _config_of(target: str, way: Way | None) -> str:

@@ -252,6 +252,16 @@ fit:
             "two/tools/fit.py",
             ["two/runs/a.sh:1 --d 2"],
         ),
+        # A config beside the shell script, which is run there.
+        (
+            {
+                "a/run.sh": "C=conf/x.yaml\npython fit.py --config $C --like ./conf/z.yaml\n",
+                "a/conf/x.yaml": "",
+                "conf/z.yaml": "",
+            },
+            "fit.py",
+            ["a/run.sh:2 --config a/conf/x.yaml --like ./conf/z.yaml"],
+        ),
         # A package installs a command; a variable holds one.
         (
             {
