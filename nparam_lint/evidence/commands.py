@@ -251,7 +251,7 @@ class Commands:
         template = _TO_FILL_IN.split(path)
         if len(template) == 1 or not path.endswith(CONFIG_SUFFIXES):
             return []
-        name = re.compile("(?:.*/)?" + r"[^/]+".join(map(re.escape, template)))
+        name = re.compile("(?:.*/)?" + r"(?!\.)[^/]+".join(map(re.escape, template)))
         files = [file for file in self._texts if name.fullmatch(file)]
         files = [file for file in files if _OF_CONFIGS.search(file)] or files
         files.sort(key=lambda file: file.encode() not in self._readme)

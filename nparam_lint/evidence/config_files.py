@@ -117,7 +117,8 @@ class ConfigFiles:
     def __init__(self, query: EvidenceQuery) -> None:
         self.query = query
         self.discovery = query.discovery
-        self.paths = [at for at in query.other_files if at.lower().endswith(CONFIG_SUFFIXES)]
+        paths = (at for at in query.other_files if at.lower().endswith(CONFIG_SUFFIXES))
+        self.paths = [at for at in paths if not at.rpartition("/")[2].startswith(".")]  # of tools
 
     def __iter__(self) -> Iterator[ConfigFile]:
         """Those that hold a word by which the kinds are known."""

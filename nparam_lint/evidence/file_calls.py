@@ -458,18 +458,33 @@ class FileCalls:
         is None, or that of a number that data sets have; and their names."""
         parameters = self.search.query.parameters.get((target.location, target.callable), ())
         defaults = {item.name: "" if item.required else item.default for item in parameters}
+        names = [item.name for item in parameters if item.kind == "positional"]
         left_out: list[str] = []
-        for item in place.call.keywords:
-            default = defaults.get(item.arg or "")
-            if item.arg and (default == "None" or (default != "" and SIZE_OF_DATA.match(item.arg))):
+
+        def is_left_out(name: str, value: ast.expr | ast.keyword) -> bool:
+            default = defaults.get(name)
+            if default == "None" or (default != "" and SIZE_OF_DATA.match(name)):
                 try:
-                    self.cuts.of(place, [item], 0)
+                    self.cuts.of(place, [value], 0)
                 except NotRun:
-                    left_out.append(item.arg)
+                    left_out.append(name)
+                    return True
                 except (NoWay, RecursionError):
                     pass
+            return False
+
         call = copy.copy(place.call)
-        call.keywords = [item for item in call.keywords if item.arg not in left_out]
+        is_plain = not any(isinstance(item, ast.Starred) for item in call.args)
+        given = [*zip(names, call.args, strict=False)] if is_plain else []
+        kept = [not is_left_out(*item) for item in given]
+        first = kept.index(False) if False in kept else len(call.args)
+        behind = zip(given[first:], kept[first:], strict=True)  # by their names now
+        keywords = [ast.keyword(name, value) for (name, value), is_kept in behind if is_kept]
+        call.args = call.args[:first]
+        call.keywords = [
+            *keywords,
+            *(item for item in call.keywords if not (item.arg and is_left_out(item.arg, item))),
+        ]
         return replace(place, call=call), left_out
 
     def prepares(self, target: Target) -> bool:

@@ -40,7 +40,7 @@ _PART = re.compile(r"[A-Za-z]+|[0-9]+")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _BRACKETS = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|[*†‡§^]+)\s*")
 _PATCHED = re.compile(r"_?patch(_?[0-9]+)(?:_[0-9]{3})?$")  # timm's `_patch16_224` of `ViT-B/16`
-_OURS = re.compile(r"\s*\(ours?\)|^ours?:\s*", re.IGNORECASE)
+_OURS = re.compile(r"\s*[(\[](?:ours?|new|this work)[)\]]|^ours?:\s*", re.IGNORECASE)
 _SMALL_VALUE = re.compile(r"[\w\]][:=]\s*[0-9]{1,3}$")  # of a key, which may count other things
 _MARK = re.compile("[†‡§]")  # of another variant
 _WORD = re.compile(r"(?<![A-Za-z0-9])[A-Za-z][\w./+-]*")

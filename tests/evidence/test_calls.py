@@ -785,8 +785,14 @@ def test_what_only_data_gives_is_as_by_default_where_that_is_usual(tmp_path):
         "from net import Net\nfrom torch.utils.data import DataLoader\nargs_d = 3\n"
         "n = DataLoader('x')\n{}\n"
     )
-    for width, expected in (("8", "Net(args_d, width=8)"), ("n.width", None)):
-        files = {"net.py": net, "fit.py": script.format(call.format(width))}
+    by_place = "Net(args_d, n, n.edges, 8)"
+    cases = (
+        (call.format("8"), "Net(args_d, width=8)"),
+        (call.format("n.width"), None),
+        (by_place, "Net(args_d, width=8)"),
+    )
+    for text, expected in cases:
+        files = {"net.py": net, "fit.py": script.format(text)}
         found = [way for way in ways(tmp_path, files) if way.way.position.path == "fit.py"]
         assert [way.recipe.call for way in found] == [expected][: bool(expected)]
         words = "num_classes, graph by default, not as n (fit.py:4) has it"

@@ -252,6 +252,16 @@ fit:
             "two/tools/fit.py",
             ["two/runs/a.sh:1 --d 2"],
         ),
+        # What is hidden is a tool's.
+        (
+            {
+                "README.md": "python fit.py CONFIG_FILE\n",
+                ".pre-commit-config.yaml": "",
+                "config/a.yml": "",
+            },
+            "fit.py",
+            ["README.md:1 with config/a.yml config/a.yml"],
+        ),
         # A config beside the shell script, which is run there.
         (
             {
