@@ -14,6 +14,7 @@ from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.evidence.file_calls import CalledFiles
 from nparam_lint.ground.config_outline import Keys, OutlineEntry, outline
+from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, is_below_one, join, parent
 
@@ -72,6 +73,7 @@ _RENAMED = re.compile(
 _INCLUDES = re.compile(r"^__include__:(.*?)(?=^\w|\Z)", re.MULTILINE | re.DOTALL)
 _YAML = re.compile(r"[\w./-]+\.ya?ml")
 _LARGEST = 1_000_000  # bytes of a file that is looked at
+_MOST = 1000  # files of one suffix
 
 
 class ModelNode(Struct, frozen=True):
@@ -111,6 +113,10 @@ class ConfigFile(Struct, frozen=True, dict=True):
         return outline(self.path, self.text)
 
 
+def _depth(path: str) -> int:
+    return path.count("/")
+
+
 class ConfigFiles:
     """The files of a query that may hold a model of the project."""
 
@@ -118,7 +124,11 @@ class ConfigFiles:
         self.query = query
         self.discovery = query.discovery
         paths = (at for at in query.other_files if at.lower().endswith(CONFIG_SUFFIXES))
-        self.paths = [at for at in paths if not at.rpartition("/")[2].startswith(".")]  # of tools
+        every = [at for at in paths if not at.rpartition("/")[2].startswith(".")]  # of tools
+        by_suffix = grouped(every, lambda at: at.rpartition(".")[2].lower()).values()
+        # Thousands of one kind are results: of these the ones nearest to the root.
+        few = {at for some in by_suffix for at in sorted(some, key=_depth)[:_MOST]}
+        self.paths = [at for at in every if at in few]
 
     def __iter__(self) -> Iterator[ConfigFile]:
         """Those that hold a word by which the kinds are known."""
