@@ -39,7 +39,10 @@ _LETTERS = {letter.lower(): letter for letter in _SIZES.values()}
 _PART = re.compile(r"[A-Za-z]+|[0-9]+")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _BRACKETS = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|[*†‡§^]+)\s*")
-_PATCHED = re.compile(r"_?patch(_?[0-9]+)(?:_[0-9]{3})?$")  # timm's `_patch16_224` of `ViT-B/16`
+_MAKES = re.compile(r"^(?:create|build|make|get)_(?=\w{4})")  # `create_RepLKNet31B`
+# timm's `_patch16_224` of `ViT-B/16`, and `_224` of what is called without.
+_PATCHED = re.compile(r"_?patch(_?[0-9]+)(?=_[0-9]{3}$|$)")
+_RESOLUTION = re.compile(r"_(?:160|192|224|256|288|320|384|448|512)$")
 _OURS = re.compile(r"\s*[(\[](?:ours?|new|this work)[)\]]|^ours?:\s*", re.IGNORECASE)
 _SMALL_VALUE = re.compile(r"[\w\]][:=]\s*[0-9]{1,3}$")  # of a key, which may count other things
 _MARK = re.compile("[†‡§]")  # of another variant
@@ -257,7 +260,8 @@ class ModelNames:
             if not isinstance(measured, Measured) or model.host or not measured.counts.total:
                 continue
             for name in names_of(model.target, model.way, measured.call):
-                for key in {name_key(name), name_key(_PATCHED.sub(r"\1", name))}:
+                plain = _RESOLUTION.sub("", _PATCHED.sub(r"\1", name))
+                for key in dict.fromkeys((name_key(name), name_key(plain))):
                     self.by_key[key].append(NamedModel(model, measured, name))
             location, _, name = model.target.partition("::")
             if config := _config_of(model.target, model.way):
@@ -267,6 +271,9 @@ class ModelNames:
         self.unsure = {failed.target for failed in report.failed_ways}
         self.unsure |= {target for target, _ in report.ways_left}
         self.gaps = report.gaps.keys()
+        self.uncounted: dict[str, set[str]] = defaultdict(set)  # targets by their names
+        for target, _ in report.skipped:
+            self.uncounted[name_key(called(target))].add(target)
         # Of a project with models that could not be counted, a number may be about one of these.
         top_level = {m.report.target for m in self.models if m.report.top_level}
         is_whole = len(top_level) == 1 and not report.skipped
@@ -340,6 +347,11 @@ class ModelNames:
         keys = map(name_key, spellings)
         return next((models for key in keys if (models := self.by_key.get(key))), ())
 
+    def has_namesake(self, model: NamedModel) -> bool:
+        """Whether another model of its name was not counted."""
+        namesakes = self.uncounted.get(name_key(called(model.report.target)), set())
+        return not namesakes <= {model.report.bare}
+
     def of_family(self, name: str) -> list[NamedModel]:
         """The models whose names begin with this name."""
         name = _BRACKETS.sub(" ", name)
@@ -401,7 +413,9 @@ def _config_of(target: str, way: Way | None) -> str:
 def names_of(target: str, way: Way | None, call: str) -> Iterable[str]:
     """What a text may call a model that is built by a call."""
     base = posixpath.basename(_config_of(target, way))
-    names = dict.fromkeys((called(target), base, posixpath.splitext(base)[0]))
+    made = _MAKES.sub("", called(target))
+    made = "" if made.lower() in _GENERAL else made
+    names = dict.fromkeys((called(target), made, base, posixpath.splitext(base)[0]))
     if way:
         named = [way.name] if way.kind == "size" and way.name else []
         names |= dict.fromkeys((*named, *_CHOICE.findall(call)))

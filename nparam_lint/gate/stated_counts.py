@@ -497,7 +497,7 @@ def _is_of(
     different counts it may be about one that was not counted, unless the name is that of a class or
     a factory whose defaults are one of them. Of a class whose budgets say its arguments, no other
     way to build it was tried; and what a script builds may not be known."""
-    if model.report.bare in names.gaps:
+    if model.report.bare in names.gaps or names.has_namesake(model):
         return False
     if len({m.amount(count) for m in models}) == 1 and not model.has_arguments:
         return True

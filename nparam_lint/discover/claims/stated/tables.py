@@ -28,6 +28,7 @@ _NAMED = re.compile(
     r"(?:[\s_-]*(?:names?|size|id|variant|type|config))?",
     re.IGNORECASE,
 )
+_METHOD = re.compile(r"(?:the\s+)?method", re.IGNORECASE)
 # The count is that of a larger model, of which the row names a part, or of a part of one; "Layers"
 # and "Heads" say how many there are.
 _PART = re.compile(
@@ -81,6 +82,10 @@ def counts_in_table(
     counts = [(n, *part) for n, cell in enumerate(head) for part in _count_parts(cell.text)]
     columns = {n for n, *_ in counts}
     name_columns = [n for n, cell in enumerate(head) if _NAMED.fullmatch(cell.text.strip(" *_`"))]
+    # Beside a model a method is how it was trained.
+    name_columns = [n for n in name_columns if not _METHOD.match(head[n].text.strip(" *_`"))] or (
+        name_columns
+    )
     is_of_part = any(_PART.fullmatch(cell.text.strip(" *_`")) for cell in head)
     is_of_part |= any(_DOWNSTREAM.search(cell.text) for cell in head)
     is_of_other = [is_of_another(cell.text) for cell in head]
