@@ -56,6 +56,14 @@ except ImportError:
 """
 # Uses that need no value of the package: its models have the count that they have with it.
 HARMLESS = {
+    # As timm's zoos have their configs: a function of the file that only gives a value.
+    "configs": net(
+        """
+        def _cfg(url="", **options): return {"url": url, **options}
+        CFGS = {"s": _cfg(url="x", width=10)}
+        """,
+        width="CFGS['s']['width']",
+    ),
     "annotation": net("def f(x: typing.Union[dict, P.Inner], y: P = 3) -> no_pkg.deep.ops.T: ..."),
     "annotations": net("def f(x: typing.Optional[P], y: typing.List[P], z: P['a b', 3]): ..."),
     "dataclass": net("import dataclasses\n@dataclasses.dataclass\nclass C:\n    x: P = None\n"),

@@ -31,6 +31,7 @@ from ..state import STATE
 from ..tracing.failures import Loss, LostName, NotTracked, describe, missing_package
 from ..tracing.project_paths import is_ours, is_project, relative
 from . import downloads
+from .definitions import NOTE
 from .placeholders import CHECK, import_handler, is_placeholder, placeholder, without_values
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -281,7 +282,19 @@ class PartialFile:
         if isinstance(value, type) and (is_here or hasattr(value, "__dataclass_fields__")):
             # A config object is fine, a model is built only when asked for.
             return not any(base.__module__.startswith("torch.") for base in value.__mro__)
-        return name in FILE_FUNCTIONS or name == CHECK
+        return name in FILE_FUNCTIONS or name == CHECK or self.only_gives_a_value(name)
+
+    def only_gives_a_value(self, name):
+        """Whether this is a function of the file that returns a value made of its arguments, as
+        `def _cfg(url="", **options): return {"url": url, **options}` of timm's zoos does."""
+        function = self.functions.get(name)
+        if function is None or name in self.lost:
+            return False
+        if any(dotted(getattr(item, "func", item)) != NOTE for item in function.decorator_list):
+            return False
+        body = [node for node in function.body if not isinstance(node, ast.Expr)]
+        is_value = len(body) == 1 and isinstance(body[0], ast.Return)
+        return is_value and not any(calls_in(body[0]))
 
     def is_lost(self, name):
         return name in self.lost or is_placeholder(self.namespace.get(name))
