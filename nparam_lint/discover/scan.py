@@ -26,6 +26,7 @@ from nparam_lint.discover.syntax import (
     bound_names,
     choices,
     decorators,
+    dictionaries,
     docstring_lines,
     dotted_name,
     flat,
@@ -265,10 +266,7 @@ class _Scanner:
         self.tables: dict[str, ast.expr] = {}  # of the top level
 
     def scan(self, path: str, tree: ast.Module) -> FileFacts:
-        for statement in tree.body:
-            if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Dict):
-                names = (name for target in statement.targets for name in bound_names(target))
-                self.tables.update(dict.fromkeys(names, statement.value))
+        self.tables = dictionaries(tree.body)
         for statement in flat(tree.body):
             if isinstance(statement, (ast.Import, ast.ImportFrom)):
                 self.imports.extend(imported(statement))

@@ -94,6 +94,17 @@ def is_main(node: ast.AST) -> bool:
     return any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(node.test))
 
 
+def dictionaries(body: Sequence[ast.stmt]) -> dict[str, ast.expr]:
+    """Those that the statements of one scope write out and give a name."""
+    return {
+        name: statement.value
+        for statement in body
+        if isinstance(statement, ast.Assign) and isinstance(statement.value, ast.Dict)
+        for target in statement.targets
+        for name in bound_names(target)
+    }
+
+
 def bound_names(target: ast.expr) -> Iterator[str]:
     """The names that an assignment to this gives a value: `a` and `b` of `a, (b, c.d)`."""
     for node in ast.walk(target):
@@ -141,15 +152,14 @@ def choices(node: ast.expr) -> Iterator[ast.expr]:
         yield from choices(node.body)
         yield from choices(node.orelse)
     elif isinstance(node, ast.Subscript):
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
         for table in choices(node.value):
             if isinstance(table, ast.Dict):
-                key = getattr(node.slice, "value", None)
                 pairs = zip(table.keys, table.values, strict=True)
                 named = [v for k, v in pairs if isinstance(k, ast.Constant) and k.value == key]
                 yield from named or table.values
             elif isinstance(table, (ast.Tuple, ast.List)):
-                number = getattr(node.slice, "value", None)
-                yield from table.elts[number:][:1] if isinstance(number, int) else table.elts
+                yield from table.elts[key:][:1] if isinstance(key, int) else table.elts
             else:
                 yield node
     else:
@@ -202,11 +212,11 @@ def returned_calls(
                 called = [source.func]
                 while called:
                     for kind in choices(called.pop(0)):
-                        function = dotted_name(kind.func) if isinstance(kind, ast.Call) else ""
-                        if isinstance(kind, ast.Lambda):
-                            returned.append(kind.body)
-                        elif isinstance(kind, ast.Call) and tail(function) == "partial":
-                            called += kind.args[:1]
+                        match kind:
+                            case ast.Lambda(body=body):
+                                returned.append(body)
+                            case ast.Call(binds, [first, *_]):
+                                called += [first] if tail(dotted_name(binds)) == "partial" else []
                         name = called_name(kind)
                         if not name or name in callees:
                             continue

@@ -129,7 +129,8 @@ class Commands:
         readme: bytes,
         modules: Collection[str] = (),
     ) -> None:
-        self._texts, self._readme, self._modules = texts, readme, modules
+        self._texts = dict.fromkeys(texts)  # in their order
+        self._readme, self._modules = readme, modules
         self._read = cache(read)
         self._seen: set[str] = set()  # folders of Python configs
 
@@ -222,14 +223,10 @@ class Commands:
         the directory of its shell script."""
         flag, sign, path = word.rpartition("=")
         path = path.removeprefix("./")
-        if not path.endswith(CONFIG_SUFFIXES) or path in self._all_texts:
+        if not path.endswith(CONFIG_SUFFIXES) or path in self._texts:
             return word
         here = normpath(join(parent(place.rpartition(":")[0]), path))
-        return f"{flag}{sign}{here}" if here in self._all_texts else word
-
-    @cached_property
-    def _all_texts(self) -> frozenset[str]:
-        return frozenset(self._texts)
+        return f"{flag}{sign}{here}" if here in self._texts else word
 
     def _beside(self, config: str) -> list[str]:
         """The Python configs beside one that a command names; for the first command alone."""

@@ -113,8 +113,11 @@ class ConfigFile(Struct, frozen=True, dict=True):
         return outline(self.path, self.text)
 
 
-def _depth(path: str) -> int:
-    return path.count("/")
+def _near(paths: list[str], config: str) -> list[str]:
+    """Of several files those in the same directory of the top as a config, if there is one."""
+    if len(paths) < 2 or not config:
+        return paths
+    return [path for path in paths if is_below_one(path, config)]
 
 
 class ConfigFiles:
@@ -127,7 +130,9 @@ class ConfigFiles:
         every = [at for at in paths if not at.rpartition("/")[2].startswith(".")]  # of tools
         by_suffix = grouped(every, lambda at: at.rpartition(".")[2].lower()).values()
         # Thousands of one kind are results: of these the ones nearest to the root.
-        few = {at for some in by_suffix for at in sorted(some, key=_depth)[:_MOST]}
+        few = {
+            at for some in by_suffix for at in sorted(some, key=lambda at: at.count("/"))[:_MOST]
+        }
         self.paths = [at for at in every if at in few]
 
     def __iter__(self) -> Iterator[ConfigFile]:
@@ -271,9 +276,7 @@ class ConfigFiles:
     def class_named(self, name: str, config: str = "") -> Symbol | None:
         """The class of a name, if the project has one such class and it is a model; of several the
         one in the same directory of the top as a config."""
-        paths = self._classes.get(name, ())
-        if len(paths) > 1 and config:
-            paths = [path for path in paths if is_below_one(path, config)]
+        paths = _near(self._classes.get(name, []), config)
         symbol = Symbol("class", paths[0], name) if len(paths) == 1 else None
         return symbol if self.discovery.models.is_model(symbol) else None
 
@@ -285,8 +288,7 @@ class ConfigFiles:
         )
         source = self.discovery.tree.source
         paths = [path for path in self._classes.get(name, ()) if entry.search(source(path))]
-        if len(paths) > 1:
-            paths = [path for path in paths if is_below_one(path, config)]
+        paths = _near(paths, config)
         renamed = [] if paths else self._renamed.get(name, [])
         if len(renamed) == 1:
             return renamed[0]

@@ -19,7 +19,7 @@ from msgspec import Struct
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import dotted_name, origin, tail
 from nparam_lint.evidence.config_files import ModelNode
-from nparam_lint.evidence.later_changes import later_changes
+from nparam_lint.evidence.later_changes import later_changes, note_on_change
 from nparam_lint.evidence.object_changes import note_on, skipped_settings
 from nparam_lint.evidence.options import default_text, option_calls, words_of
 from nparam_lint.evidence.places import SourceText
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
 
     from nparam_lint.evidence.config_commands import ConfigCommand, ConfigCommands
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles
-    from nparam_lint.evidence.later_changes import LaterChanges
     from nparam_lint.evidence.places import Place
 
 _HAS_OPTION = re.compile(
@@ -149,16 +148,17 @@ class ConfigScripts:
             # A part of another model is none of its own.
             if not is_model or any(node.name in modules for node in place.classes):
                 continue
-            later = self._later(path, place, symbol)
+            target = Target(symbol.where, symbol.name) if symbol else Target(path, "")
+            later = later_changes(self.files.calls.file_calls(path), place, target)
             changes = [later.function] if later and not later.is_told else []
             cut = self._statements(source, place, changes) if changes else None
-            told = f"{'as' if cut else 'before'} {later.at} changes the model" if later else ""
+            told = note_on_change(later.at, is_made=cut is not None) if later else ""
             if cut is None:
                 changes, cut = [], self._statements(source, place, [])
             if cut is None:
                 continue
-            statements, unknown = [*cut[0], *changes], cut[1]
-            setup = source_of(statements)
+            statements, unknown = cut
+            setup = source_of([*statements, *changes])
             used = [call for name, call in option_list if f".{name}" in setup or "(" in setup]
             if used or _FIRST_ARGUMENT in setup:
                 words = words_of(used[0]) if used else ()
@@ -169,7 +169,7 @@ class ConfigScripts:
                     flags[-1] if flags else "",
                     [at.removeprefix("./") for at in defaults if at.endswith(CONFIG_SUFFIXES)],
                     setup,
-                    f"{changes[0].name}({call})" if changes else call,
+                    later.made_to(call) if later and changes else call,
                     symbol,
                     "; ".join(filter(None, (self._note(unknown, symbol), told))),
                     _keys_read(place.call),
@@ -193,11 +193,6 @@ class ConfigScripts:
             with suppress(NoWay, RecursionError):
                 return part.of(place, place.call, *changes, *more), part.unknown
         return None
-
-    def _later(self, path: str, place: Place, symbol: Symbol | None) -> LaterChanges | None:
-        """What the script does to the model afterwards."""
-        target = Target(symbol.where, symbol.name) if symbol else Target(path, "")
-        return later_changes(self.files.calls.file_calls(path), place, target)
 
     def _note(self, unknown: Mapping[tuple[str, str], str], symbol: Symbol | None) -> str:
         """What to say of the config's values that the script sets when it has read its data."""

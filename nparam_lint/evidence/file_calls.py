@@ -18,7 +18,7 @@ from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, flat, returned_c
 from nparam_lint.evidence.call_cuts import CallCuts
 from nparam_lint.evidence.call_search import CallSearch
 from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BUILDS, BUILDS_IN_TEXT
-from nparam_lint.evidence.later_changes import change_by_caller, later_changes
+from nparam_lint.evidence.later_changes import change_by_caller, later_changes, note_on_change
 from nparam_lint.evidence.named_models import (
     GIVEN_LOOKED_UP,
     LOOKED_UP,
@@ -373,14 +373,14 @@ class FileCalls:
         is_sketch = any(isinstance(v, ast.Constant) and v.value is Ellipsis for v in values)
         rank, is_inside = self.placed(place)
         later = None if is_inside or part or as_made else later_changes(self, place, target)
-        if rank == FACTORY and not (default or as_made) and self.is_told(place):
-            by_caller = change_by_caller(self, place)
-            default = f"before {by_caller} changes the model" if by_caller else ""
         is_bare = self.search.needs_nothing(target, call) and (rank >= TEST or not later)
         if is_sketch or (is_bare and not self.prepares(target)):
             return
         if is_inside and not loads(*call.args, *call.keywords) <= self.text.available | BUILTINS:
             return  # its arguments are those of the model around it
+        if rank == FACTORY and not (default or as_made) and self.is_told(place):
+            by_caller = change_by_caller(self, place)
+            default = note_on_change(by_caller) if by_caller else ""
         # What is called is cut out too, where that has to be worked out.
         is_method = isinstance(call.func, ast.Attribute) and self.target_by_builder(call)
         name = dotted_name(call.func)
@@ -390,12 +390,12 @@ class FileCalls:
         nodes = [*call.args, *call.keywords, *function]
         if later:
             nodes.append(later.function)
-            change = f"{later.at} changes the model"
             if rank < TEST:  # what a test does is no way that the model is published in
+                change = f"{later.at} changes the model"
                 self.search.query.gaps.setdefault(str(target), change)
+            unchanged = "; ".join(filter(None, (default, note_on_change(later.at))))
             if later.is_told:
-                words = "; ".join(filter(None, (default, f"before {change}")))
-                yield from self.built(place, target, part, named, words, as_made=True)
+                yield from self.built(place, target, part, named, unchanged, as_made=True)
                 return
         cuts = CallCuts(self, named.as_default(self.text.options)) if named else self.cuts
         for entry in range(_ENTRIES):
@@ -414,8 +414,7 @@ class FileCalls:
                     filled[1:] = [way for way in filled[1:] if way[1].startswith("as in ")]
             except (NoWay, RecursionError) as why:
                 if later:
-                    words = f"before {change}"
-                    yield from self.built(place, target, part, named, words, as_made=True)
+                    yield from self.built(place, target, part, named, unchanged, as_made=True)
                 elif isinstance(why, NotRun) and why.place and not is_inside:
                     self.search.query.gaps.setdefault(str(target), str(why))
                     plain, left_out = self.without_data(place, target)
@@ -436,13 +435,13 @@ class FileCalls:
                 needed_cut = replace(cut, statements=needed)
                 evidence = self.evidence_of(target, short, needed_cut, at, rank, part)
                 if later:
-                    changed = f"{later.function.name}({evidence.recipe.call})"
+                    changed = later.made_to(str(evidence.recipe.call))
                     evidence = replace(
                         evidence, recipe=dataclasses.replace(evidence.recipe, call=changed)
                     )
                 if "by default" in command:
                     self.search.query.gaps.setdefault(str(target), command)
-                told = f"as {change}" if later else ""
+                told = note_on_change(later.at, is_made=True) if later else ""
                 whole_note = "; ".join(filter(None, (note, default, command, told)))
                 yield replace(evidence, way=replace(evidence.way, note=whole_note))
             if not cut.loops:

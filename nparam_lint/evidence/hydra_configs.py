@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import tail
 from nparam_lint.evidence.commands import is_to_fill_in
 from nparam_lint.evidence.config_commands import OF_RUN
 from nparam_lint.evidence.config_libraries import HYDRA_OPTION, folder_and_config, overrides
 from nparam_lint.evidence.hydra_edits import edits
-from nparam_lint.evidence.later_changes import later_changes
+from nparam_lint.evidence.later_changes import later_changes, note_on_change
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.paths import ancestors, join, parent
 from nparam_lint.ground.script_words import RUN_SETTING
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.evidence.commands import Command
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles, ModelNode
+    from nparam_lint.evidence.hydra_edits import ConfigEdit
     from nparam_lint.ground.config_outline import Keys
 
 _MAIN = re.compile(r"hydra\s*\.\s*main\s*\(([^)]*)\)|(?<!\w)initialize\s*\(([^)]*)\)")
@@ -73,29 +75,33 @@ class HydraConfigs:
         """What the script of a config changes at these keys: the lines that do it, and a note on
         what they do not do. `is_whole`: the config is there as the script has it, and the keys are
         not just those of the file."""
-        main, query = self._main(file.path), self.files.query
+        main = self._main(file.path)
         scripts = self.mains[main].scripts[:1] if main else ()
         name = _name(file.path, main.root) if main else ""
         if main and main.name != name and not is_whole:
             keys = (*_package(file, name), *keys)
         else:
             is_whole = True
-        every = (edit for script in scripts for edit in edits(script, query.syntax(script)))
-        about = [edit for edit in every if edit.is_about(keys)]
+        about = [edit for at in scripts for edit in self._edits(at) if edit.is_about(keys)]
         lines = [edit.line for edit in about if edit.line and is_whole]
         opened = ["from omegaconf import OmegaConf", "OmegaConf.set_struct(config, False)"]
         places = [edit.at for edit in about if edit.line not in lines]
         places += [at for script in scripts for at in self._later(script, keys)]
-        note = f"before {places[0]} changes the model" if places else ""
+        note = note_on_change(places[0]) if places else ""
         return [*(opened if lines else ()), *lines], note
+
+    @cached_method
+    def _edits(self, script: str) -> list[ConfigEdit]:
+        return [*edits(script, self.files.query.syntax(script))]
 
     def _later(self, script: str, keys: Keys) -> Iterator[str]:
         """Where a script changes the model that it has of these keys."""
+        access = "." + ".".join(map(str, keys))
         calls = self.files.calls.file_calls(script)
-        for place in calls.text.places(_INSTANTIATES):
-            access = ast.unparse(place.call.args[0]) if place.call.args else ""
-            later = later_changes(calls, place, Target(script, ""))
-            if later and keys and access.endswith("." + ".".join(map(str, keys))):
+        for place in calls.text.places(_INSTANTIATES) if keys else ():
+            config = ast.unparse(place.call.args[0]) if place.call.args else ""
+            is_about = config.endswith(access)
+            if is_about and (later := later_changes(calls, place, Target(script, ""))):
                 yield later.at
 
     @cached_property

@@ -55,6 +55,15 @@ class LaterChanges(Struct, frozen=True):
     at: str
     is_told: bool = False
 
+    def made_to(self, call: str) -> str:
+        """The call of a model, with the changes made to it."""
+        return f"{self.function.name}({call})"
+
+
+def note_on_change(at: str, *, is_made: bool = False) -> str:
+    """What a way says of the place where the model is changed; `is_made`: the way does it, too."""
+    return f"{'as' if is_made else 'before'} {at} changes the model"
+
 
 def later_changes(calls: FileCalls, place: Place, target: Target) -> LaterChanges | None:
     """The changes of the model that a call makes, as far as its name goes on to be the model."""

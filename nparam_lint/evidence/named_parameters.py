@@ -14,6 +14,7 @@ from nparam_lint.discover.syntax import (
     FUNCTIONS,
     Function,
     decorators,
+    dictionaries,
     dotted_name,
     flat,
     tail,
@@ -123,15 +124,8 @@ class SizeFile:
         return tables_in(self.tree.body)
 
     @cached_property
-    def written_tables(self) -> dict[str, ast.expr]:
-        """The dictionaries of the top level as they are written."""
-        nodes = (node for node in self.tree.body if isinstance(node, ast.Assign))
-        return {
-            name: node.value
-            for node in nodes
-            for name in map(dotted_name, node.targets)
-            if isinstance(node.value, ast.Dict)
-        }
+    def dictionaries(self) -> dict[str, ast.expr]:
+        return dictionaries(self.tree.body)
 
     @cached_property
     def class_tables(self) -> dict[tuple[str, str], SizeTable]:

@@ -267,7 +267,7 @@ class _Sizes:
 
     def products(self, function: FoundFunction, depth: int = 0) -> list[Symbol]:
         """The classes of which a function returns an instance."""
-        tables = self.size_names.file(function.path).written_tables
+        tables = self.size_names.file(function.path).dictionaries
         returned, _ = returned_calls(function.node, tables)
         products = (self.products_of(function, dotted, depth) for dotted in returned)
         return [*dict.fromkeys(chain.from_iterable(products))]

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from nparam_lint.count.measured import Measured
+from nparam_lint.discover.claims.count_words import ABOUT, LIMITS
 from nparam_lint.ground.paths import ancestors, parent
 
 if TYPE_CHECKING:
@@ -94,8 +95,7 @@ _STATES = re.compile(
     re.IGNORECASE | re.VERBOSE,
 )
 _IN_BRACKETS = re.compile(r"[`*_\s]*\(\s*[~≈]?")
-_NUMBER = r"""(?:(?:about|around|approximately|approx\.?|roughly|circa|nearly|under|below|at\s+most
-    |(?:fewer|less|no\s+more)\s+than)\s+)?\S+(?:\s?(?:million|billion|thousand))?"""
+_NUMBER = rf"(?:(?:{ABOUT}|{LIMITS})\s+)?\S+(?:\s?(?:million|billion|thousand))?"
 _OF_IT = re.compile(  # between the number and the name behind it
     rf"""{_NUMBER}[\s-]+(?:[a-z-]+[\s-]+)?param(?:eter)?s?\W*
     (?:(?:in\s+total|{_KIND}|{_FILL}|called|named|of|for)\b\W*)*""",

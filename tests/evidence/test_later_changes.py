@@ -186,6 +186,18 @@ def test_what_the_caller_of_a_builder_changes_is_told(tmp_path):
     assert outer.endswith("# as train.py:7 changes the model")
 
 
+def test_neither_of_two_changes_is_forgotten(tmp_path):
+    """The one of the builder needs what is not run; the other is its caller's."""
+    make = "from torch import nn\nfrom net import Net\ndef make(d):\n    net = Net(d, 2)\n"
+    make += "    net.fc = nn.Linear(3, len(load_classes()))\n    return net\n"
+    script = f"{START}from make import make\nnet = make(3)\nnet.fc = nn.Linear(3, 9)\n"
+    files = {"net.py": NET.replace("(self, d)", "(self, d, h)"), "make.py": make}
+    every = told(tmp_path, {**files, "lora.py": LORA, "train.py": script})
+    (inner,) = [text for text in every if "Net(" in text]
+    both = "before train.py:7 changes the model; before make.py:5 changes the model"
+    assert inner.endswith(f"Net(3, 2)  # {both}")
+
+
 def test_what_is_not_run_is_told(tmp_path):
     """Where the change needs what is not run, the model is as it is before; in its own class it is
     called by its name."""

@@ -15,6 +15,9 @@ _MEASURES = (  # the first whose word stands in the text
     (re.compile(r"trainable|learn"), "trainable"),
     (re.compile(r"activ|\bact\.?\b"), "active"),
 )
+# Before a number.
+LIMITS = r"(?:under|below|fewer\s+than|less\s+than|at\s+most|no\s+more\s+than)"
+ABOUT = r"(?:about|around|approximately|approx\.?|roughly|circa|nearly)"
 UNIT_WORDS = {"thousand": "k", "million": "M", "billion": "B", "trillion": "T"}
 _UNITS = UNIT_WORDS | {"k": "k", "m": "M", "mil": "M", "mn": "M", "b": "B", "bn": "B", "g": "G"}
 _UNITS |= {"mb": "M", "mib": "M", "megabyte": "M"}  # said of counts as often as of bytes

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.discover.claims.count_words import selector_of, written_value
+from nparam_lint.discover.claims.count_words import ABOUT, LIMITS, selector_of, written_value
 from nparam_lint.discover.claims.docstring_budgets import budget_lines, place_in
 from nparam_lint.ground.notation import TextError
 from nparam_lint.ground.notation.grammar import parse_value
@@ -34,8 +34,8 @@ _NUMBER = (
 )
 _SUFFIX = r"(?:\s*(?:[kmbgt]|[mb]n)(?![a-z0-9_])|[\s-]*(?:thousand|million|billion|trillion)\b)"
 _COUNT = rf"""
-    (?:(?P<limit><=?|≤|\b(?:under|below|fewer\s+than|less\s+than|at\s+most|no\s+more\s+than))\s*)?
-    (?:(?P<about>[~≈∼≃]|\b(?:about|around|approximately|approx\.?|roughly|circa|nearly))\s*)?
+    (?:(?P<limit><=?|≤|\b{LIMITS})\s*)?
+    (?:(?P<about>[~≈∼≃]|\b{ABOUT})\s*)?
     (?<![\w.,/+–—−^-])(?P<low>{_NUMBER})(?P<low_suffix>{_SUFFIX})?
     (?:\s*(?:[-–—]|\bto\b)\s*(?P<high>{_NUMBER})(?P<high_suffix>{_SUFFIX})?)?
     (?:-a[0-9.]+[kmbt]\b)?
@@ -167,9 +167,9 @@ def _is_of_class(sentence: str, match: re.Match[str]) -> bool:
         return False
     if re.match(_AFTER, after, _FLAGS):
         return False
-    clause_after = sentence[match.start("low") :]
-    clauses = _CLAUSE_END.split(before)[-1], _CLAUSE_END.split(clause_after)[0]
-    if any(map(re.search, (_UNREAL, _UNREAL_AFTER), clauses, (_FLAGS, _FLAGS))):
+    clause_before = _CLAUSE_END.split(before)[-1]
+    clause_after = _CLAUSE_END.split(sentence[match.start("low") :])[0]
+    if re.search(_UNREAL, clause_before, _FLAGS) or re.search(_UNREAL_AFTER, clause_after, _FLAGS):
         return False
     if "phrase" in match.groupdict():
         suffix = match["high_suffix"] if match["high"] else match["low_suffix"]

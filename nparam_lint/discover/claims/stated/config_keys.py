@@ -39,7 +39,7 @@ _OPENED = re.compile(
 )
 _KEY_BEFORE = re.compile(r"""["']?(?P<key>[^"'{}\[\],]{1,100}?)["']?\s*:\s*$""")
 _CLOSED_WITHIN = re.compile(r"[{\[][^{}\[\]]*[}\]]")
-_OF_MODEL = re.compile(r"meta\w*|info|stats|details|summary|specs?|metrics", re.IGNORECASE)
+_ABOUT_MODEL = re.compile(r"meta\w*|info|stats|details|summary|specs?|metrics", re.IGNORECASE)
 _CLOSED = frozenset(("{", "}", "},", "[", "]", "],"))
 _LONGEST_LINE = 4000
 _LONGEST_NAME = 120
@@ -77,7 +77,7 @@ def counts_in_keys(lines: Sequence[str], *, in_file: bool = False) -> Iterator[S
     for number, entry, value, readings, (block, inside) in counts:  # the blocks are read now
         beside = [name for key, values in inside for name in (*_of_model(values), key) if name]
         nearest = inside[0][1] if len(inside) > 1 else block.values
-        if block.parent and _OF_MODEL.fullmatch(block.key):  # mmlab's `Metadata:`
+        if block.parent and _ABOUT_MODEL.fullmatch(block.key):  # mmlab's `Metadata:`
             nearest = [*block.parent.values, *nearest]
         yield StatedCount(
             f"{entry['key'].strip()}: {value}",
@@ -112,8 +112,7 @@ def _around(line: str, at: int) -> list[tuple[str, _Pairs]]:
 
 
 class _Block:
-    """Lines of one depth below a key: `values`, what keys
-    have as texts."""
+    """Lines of one depth below a key. `values`: their keys that have texts as values, and these."""
 
     def __init__(self, depth: int, key: str = "", parent: _Block | None = None) -> None:
         self.depth, self.key, self.parent = depth, key, parent

@@ -96,7 +96,7 @@ def _keys(node: ast.AST, around: tuple[str, ...], lines: Sequence[str]) -> Itera
         *_strings(node.args if isinstance(node, ast.Call) else ()),
     )
     if isinstance(node, ast.Module):
-        beside = ()
+        beside, called = (), ""
     if isinstance(node, ast.ClassDef):
         beside = (*beside, node.name)
     for key, value in entries_by_key:
@@ -117,7 +117,7 @@ def _keys(node: ast.AST, around: tuple[str, ...], lines: Sequence[str]) -> Itera
                 column + isinstance(value.value, str),
                 (*beside, *around),
                 is_name=True,
-                called="" if isinstance(node, ast.Module) else called,
+                called=called,
             )
     if isinstance(node, _SCOPES):
         around = (node.name, *around)

@@ -81,17 +81,16 @@ def counts_in_table(
     head = rows[start]
     counts = [(n, *part) for n, cell in enumerate(head) for part in _count_parts(cell.text)]
     columns = {n for n, *_ in counts}
-    name_columns = [n for n, cell in enumerate(head) if _NAMED.fullmatch(cell.text.strip(" *_`"))]
+    labels = [cell.text.strip(" *_`") for cell in head]
+    named = [n for n, label in enumerate(labels) if _NAMED.fullmatch(label)]
     # Beside a model a method is how it was trained.
-    name_columns = [n for n in name_columns if not _METHOD.match(head[n].text.strip(" *_`"))] or (
-        name_columns
-    )
-    is_of_part = any(_PART.fullmatch(cell.text.strip(" *_`")) for cell in head)
+    name_columns = [n for n in named if not _METHOD.match(labels[n])] or named
+    is_of_part = any(map(_PART.fullmatch, labels))
     is_of_part |= any(_DOWNSTREAM.search(cell.text) for cell in head)
-    is_of_other = [is_of_another(cell.text) for cell in head]
     if not name_columns and not is_of_part:
-        name_columns = [n for n in range(len(head)) if n not in columns and not is_of_other[n]][:1]
-    others = (cell.text.strip(" *_`") for n, cell in enumerate(head) if n not in name_columns[:1])
+        free = (n for n, label in enumerate(labels) if n not in columns)
+        name_columns = [n for n in free if not is_of_another(labels[n])][:1]
+    others = (label for n, label in enumerate(labels) if n not in name_columns[:1])
     is_varied = any(map(_VARIED.fullmatch, others))
     last = ""  # a cell over several rows names the model once
     stated: list[tuple[int, StatedCount]] = []

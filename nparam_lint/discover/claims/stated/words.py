@@ -17,7 +17,7 @@ _QUALIFIER = r"""(?:total|overall|model|network|trainable|learnable|non[-_\s]?tr
 _HEAD = re.compile(
     rf"""(?:(?:number|num\.?|no\.?|nb\.?|\#|n)[\s_]*(?:of[\s_]+)?)?(?:{_QUALIFIER}[\s_]+){{0,2}}
     (?:model[\s_]+)?\#?\s*(?:param(?:eter)?s?|参数量)\.?\s?\#?(?:[\s_]*(?:count|number|size))?
-    (?:[\s,_]*(?:in[\s_]+)?[(\[/（]?\s*(?P<unit>[kmgbt]|mi?b|megabytes?|thousands?|millions?|billions?|mil|mn|bn|×\s?10\^?[36]|×\s?10[³⁶]|10[³⁶]|1e[36]|10\^?[36])\s*[)\]）]?)?
+    (?:[\s,_]*(?:in[\s_]+)?[(\[/（]?\s*(?P<unit>[kmgbt]|mi?b|megabytes?|thousands?|millions?|billions?|mil|mn|bn|1e[36]|(?:×\s?)?10(?:\^?[36]|[³⁶]))\s*[)\]）]?)?
     (?:\s*[(\[（]\s*(?:total|trainable)\s*[)\]])?\s*[↓*:]?""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -36,7 +36,7 @@ _OF_ANOTHER = re.compile(
     |parent|reference|compare\w*|finetuned?_?\w*|source""",
     re.IGNORECASE | re.VERBOSE,
 )
-_OF_RUN = re.compile(r"(?:optim\w*|hpo|search|sched\w*|loss|data\w*|augment\w*)$", re.IGNORECASE)
+_OF_RUN = re.compile(r"optim\w*|hpo|search|sched\w*|loss|data\w*|augment\w*", re.IGNORECASE)
 _BARE_KEYS = {"param", "params", "parameter", "parameters"}
 _CELL = re.compile(
     r"""[~≈∼<≤]?\s*(?P<number>[0-9]{1,3}(?:[,_'\s][0-9]{3})+|[0-9]+(?:\.[0-9]+)?(?:[eE]\+?[0-9]+)?)
@@ -71,16 +71,14 @@ def key_unit(key: str) -> tuple[str, bool] | None:
     return None if match is None else (suffix_of(match["unit"]), name.lower() not in _BARE_KEYS)
 
 
-def is_of_another(key: str | None) -> bool:
+def is_of_another(key: str) -> bool:
     """Whether the value of a key, or the name in a column, is another model's."""
-    return (
-        key is not None and _OF_ANOTHER.fullmatch(key.strip(" *_`").replace("-", "_")) is not None
-    )
+    return _OF_ANOTHER.fullmatch(key.strip(" *_`").replace("-", "_")) is not None
 
 
-def is_of_run(key: str | None) -> bool:
+def is_of_run(key: str) -> bool:
     """Whether what stands below a key is no model, but has parameters, too: an optimizer."""
-    return key is not None and _OF_RUN.match(key.strip()) is not None
+    return _OF_RUN.fullmatch(key.strip()) is not None
 
 
 def called_by(values: Mapping[str, str]) -> str:
