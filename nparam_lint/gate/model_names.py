@@ -91,7 +91,8 @@ _STATES = re.compile(
     rf"""(?:['’]s\s+(?:total\s+)?(?:param(?:eter)?\s+count|(?:number|count)\s+of\s+param(?:eter)?s))?
     \W*(?:(?:{_KIND}|that|which)\W+)*
     (?:(?:has|have|having|with|is|contains?|containing|comprises|counts|totals|consists\s+of|uses|at
-    |totali[sz]ing|of|in|[0-9][\w.]*\s[a-z]+)\b\W*(?:(?:{_FILL}|{_KIND_OF_MODEL}|and)\b\W*)*)*""",
+    |totali[sz]ing|of|in|(?:has|contains?)\s[0-9][\w.]*\s[a-z]+)\b\W*
+    (?:(?:{_FILL}|{_KIND_OF_MODEL}|and)\b\W*)*)*""",
     re.IGNORECASE | re.VERBOSE,
 )
 _IN_BRACKETS = re.compile(r"[`*_\s]*\(\s*[~≈]?")
