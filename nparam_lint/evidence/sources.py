@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.discover.syntax import rare_collection
 from nparam_lint.evidence.configs import find_configs
 from nparam_lint.evidence.file_calls import CalledFiles, find_calls
+from nparam_lint.evidence.notebooks import find_notebooks
 from nparam_lint.evidence.option_objects import find_option_objects
 from nparam_lint.evidence.other_names import OtherNames
 from nparam_lint.evidence.sizes import find_sizes
@@ -25,6 +26,7 @@ DECLARED: tuple[Callable[[EvidenceQuery], Iterable[Evidence]], ...] = (find_conf
 CALLED: tuple[Callable[[CalledFiles, set[Target]], Iterable[Evidence]], ...] = (
     find_calls,
     find_texts,
+    find_notebooks,
     find_option_objects,
 )
 

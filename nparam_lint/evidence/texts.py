@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 TEXT = 20  # rank
 _TEXTS = (*DOC_SUFFIXES, ".txt", ".ipynb")
 _DOCTEST = re.compile(rb"\n[ \t]*(?:>>>|\.\.\.) (.*)")
-_LARGE = 4_000_000  # bytes; a notebook holds its pictures
+NO_NOTEBOOK = (ValueError, TypeError, AttributeError, RecursionError)  # what reading one may raise
+LARGE = 4_000_000  # bytes; a notebook holds its pictures
 _FENCE = re.compile(r"^([ \t]*)(```+|~~~+)[ \t]*\{?\.?(\w*)[^\n]*\n(.*?)^\1\2", re.M | re.S)
 _DIRECTIVE = re.compile(
     r"^([ \t]*)(?:\.\.[ \t]+(?:code-block|code|sourcecode)::[ \t]*(\w*)|[^.\n][^\n]*::)[ \t]*\n"
@@ -62,13 +63,13 @@ def find_texts(files: CalledFiles, _: object) -> Iterator[Evidence]:
 
 def _in_text(search: CalledFiles, path: str, content: bytes) -> Iterator[Evidence]:
     """What a text or a notebook shows, without what a reader has to complete."""
-    if len(content) > _LARGE:
+    if len(content) > LARGE:
         return
     text = content.decode("utf-8", "replace").replace("\r\n", "\n")
     if path.endswith(".ipynb"):
         try:
-            text = _notebook(text)
-        except (ValueError, TypeError, AttributeError, RecursionError) as error:
+            text = code_of_notebook(text)
+        except NO_NOTEBOOK as error:
             position, why = Position(path), "no notebook"
             if isinstance(error, json.JSONDecodeError):
                 position, why = Position(path, error.lineno, error.colno), f"no JSON: {error.msg}"
@@ -129,7 +130,7 @@ def _valid(block: list[str]) -> str:
     return "\n".join(lines)
 
 
-def _notebook(text: str) -> str:
+def code_of_notebook(text: str) -> str:
     """The code of a notebook, each line where it stands in the file; of one that is written without
     line breaks, one line behind the other."""
     content: Any = json.loads(text)
@@ -199,7 +200,8 @@ class TextCalls(FileCalls):
         if self.path.endswith(".py") and head in self.search.discovery.names(self.path):
             return names.resolve(self.path, dotted)
         targets = self.search.by_name.get(head, ())
-        if len(targets) != 1:
+        is_own = self.path.endswith(".ipynb") and head in self.text.definitions
+        if len(targets) != 1 or is_own:
             return None
         return names.resolve(targets[0].location, ".".join((targets[0].callable, *attributes)))
 

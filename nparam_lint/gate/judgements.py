@@ -141,7 +141,8 @@ def judge_models(
                     outcomes.failed_ways.append((place, FailedWay(target, candidate.way, answer)))
                 continue
             judged = [], []
-            is_declarable = candidate.way.kind == "config" or candidate.called(answer) is not None
+            is_apart = not candidate.target.is_importable
+            is_declarable = is_apart or candidate.called(answer) is not None
         elif isinstance(answer, Measured):
             if used := candidate.used(answer):
                 candidate.position = used.position

@@ -32,7 +32,7 @@ from nparam_lint.discover.files import (
     named_files,
     reader,
 )
-from nparam_lint.evidence import EvidenceQuery, configs
+from nparam_lint.evidence import EvidenceQuery, configs, notebooks
 from nparam_lint.gate import inside
 from nparam_lint.gate.candidates import (
     Candidate,
@@ -48,6 +48,7 @@ from nparam_lint.ground.facts import digest
 from nparam_lint.ground.findings import Finding, finding
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.notation.budget import Budget
+from nparam_lint.ground.orders import Build, Recipe
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, DOC_SUFFIXES, place_of, within
 from nparam_lint.ground.time_limit import TooSlow, time_limit
 from nparam_lint.ground.values import Origin, Position, Way
@@ -151,7 +152,7 @@ def read_targets(session: Session, targets: Sequence[Target]) -> ProjectSource:
         for name, target in by_name.items()
         if name not in declared
     ]
-    if unknown := [r for r in candidates if not (r.target.callable or r.build.recipe.call)]:
+    if unknown := [r for r in candidates if not (r.target.is_importable or r.build.recipe.call)]:
         known_kinds(unknown, discovery, session)
     findings = [f for f in findings if f.target in by_name or f.code == "NPL003"]
     return ProjectSource(session, files, discovery, candidates, findings, budgets=budgets)
@@ -313,10 +314,11 @@ class _Declared:
             if "::" not in pattern.text and not any(map(matcher((pattern.files,)), contents)):
                 message = f"no file of the project matches {pattern.text!r}"
                 findings.append(finding("NPL008", pattern.position, message, pattern.text))
-        unknown = [r for r in candidates.values() if not (r.target.callable or r.build.recipe.call)]
+        apart = (r for r in candidates.values() if not r.target.is_importable)
+        unknown = [candidate for candidate in apart if candidate.build.recipe.call is None]
         several = known_kinds(unknown, self.discovery, self.session) if unknown else {}
         for key, candidate in [*candidates.items()]:
-            if candidate.target.callable:
+            if candidate.target.is_importable:
                 continue
             if candidate.build.recipe.call is None:
                 at = candidate.budgets[0].position if candidate.budgets else candidate.position
@@ -324,8 +326,11 @@ class _Declared:
                 message = f"how to build a model from {candidate.target} is not known"
                 message += several.get(candidate.target.location, "")
                 said = config_lines("say how to build it", candidate.target, _FROM_CONFIG, settings)
+                if name := candidate.target.callable:
+                    step = f"call {name} in a cell with what no data give, or name the arguments"
+                    said = (f"next: {step} in the budget: {candidate.target.bare}(…)",)
                 findings.append(finding("NPL004", at, message, str(candidate.target), said))
-            elif not candidate.budgets:
+            elif not (candidate.budgets or candidate.target.callable):
                 candidate.way = Way("config", candidate.position, str(candidate.target))
         return frozenset(path for path in contents if path.endswith(".py"))
 
@@ -353,25 +358,33 @@ def config_models(discovery: Discovery, session: Session) -> configs.ConfigModel
 def known_kinds(
     candidates: Sequence[Candidate], discovery: Discovery, session: Session
 ) -> dict[str, str]:
-    """Give the candidates for files of a known kind their recipes; and what is said of files that
-    hold several models."""
+    """Give the candidates for files of a known kind, and for what notebooks define, their recipes;
+    and what is said of files that hold several models."""
     several: dict[str, str] = {}
-    by_path = {candidate.target.location: candidate for candidate in candidates}
-    for path, models in config_models(discovery, session).whole():
-        if path not in by_path:
-            continue
+    recipes: dict[Target, Recipe] = {}
+    by_target = {candidate.target: candidate for candidate in candidates}
+    paths = listed(session, list_configs, list_texts)
+    query = EvidenceQuery(discovery, (), paths, reader(session.root))
+    for path, models in configs.ConfigModels(query).whole():
         if len(models) == 1:
-            ((_, evidence),) = models
-            build = by_path[path].build
-            recipe = dataclasses.replace(
-                evidence.recipe,
-                input=build.recipe.input,
-                experts_per_token=build.recipe.experts_per_token,
-            )
-            by_path[path].build = dataclasses.replace(build, recipe=recipe)
+            recipes[Target(path, "")] = models[0][1].recipe
         else:
             names = ", ".join(".".join(map(str, node.keys)) for node, _ in models)
             several[path] = f": it holds {len(models)} of them ({names})"
+    inside = {c.target: c.build.recipe.arguments for c in candidates if c.target.callable}
+    if inside:
+        files = [path for path in dict.fromkeys(at.location for at in inside) if path in paths]
+        session.inputs.add_source(str(session.home), files, lambda at: digest(query.content(at)))
+        recipes |= notebooks.recipes(query, inside)
+    for target in by_target.keys() & recipes.keys():
+        build = by_target[target].build
+        recipe = dataclasses.replace(
+            recipes[target],
+            input=build.recipe.input,
+            experts_per_token=build.recipe.experts_per_token,
+        )
+        is_way = bool(target.callable)
+        by_target[target].build = Build("", recipe, build.device, is_way=is_way)
     return several
 
 

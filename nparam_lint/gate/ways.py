@@ -53,9 +53,10 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     definitions = {candidate.target: candidate.definitions for candidate in source.candidates}
     query = EvidenceQuery(source.discovery, undeclared, paths, read_file)
     distinct: dict[object, Evidence] = {}
+    in_scope = within(source.places)
     for evidence in sources.find_evidence(query):
-        is_file = not evidence.target.callable and evidence.target not in targets
-        if is_file or evidence.target in undeclared:
+        is_apart = not evidence.target.is_importable and evidence.target not in targets
+        if (is_apart and in_scope(evidence.target.location)) or evidence.target in undeclared:
             key = (evidence.target, evidence.file, evidence.recipe)
             distinct.setdefault(key, evidence)
     tried = _tried([*distinct.values()], session.settings.ways, query)
@@ -112,5 +113,6 @@ def with_ways_of(whole: ProjectSource, selection: Selection) -> Selection:
     """A selection with the ways to build the models that `whole`, the source of all files, asks
     for, which other files of the project name."""
     every = with_ways(whole, Selection())
-    ways = [candidate for candidate in every.candidates if candidate.target.callable]
+    wanted = {candidate.target.bare for candidate in whole.candidates}
+    ways = [candidate for candidate in every.candidates if candidate.target in wanted]
     return replace(selection, candidates=[*selection.candidates, *ways], ways_left=every.ways_left)

@@ -53,6 +53,7 @@ LATE = frozenset(
     evidence.configs
     evidence.containment
     evidence.named_parameters
+    evidence.notebooks
     evidence.object_changes
     evidence.sources
     evidence.statements

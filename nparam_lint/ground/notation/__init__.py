@@ -108,6 +108,12 @@ class Target(Struct, frozen=True):
         return "/" in self.location or self.location.lower().endswith(kinds)
 
     @property
+    def is_importable(self) -> bool:
+        """Whether it can be imported by its name: no config file, and nothing of a notebook, which
+        is built as its own calls say."""
+        return bool(self.callable) and not self.location.endswith(".ipynb")
+
+    @property
     def bare(self) -> Target:
         return Target(self.location, self.callable)
 

@@ -84,6 +84,10 @@ def set_arguments(job):
 def check_name(job):
     """Raise a Failure where an installed package has the name of that which a file lies in."""
     name, file = job.module, job.file
+    if file and file.endswith(".ipynb"):
+        reason = f"{file} is a notebook: nothing can be imported from it"
+        hint = "`show`, `compare` and budgets build what it calls itself"
+        raise Failure("NPL003", "import_failed", reason, hint=hint)
     if file and "." in os.path.basename(file)[: -len(".py")]:
         reason = f"{file} cannot be imported: there is a dot in its name"
         raise Failure("NPL003", "import_failed", reason, hint="rename it, or exclude it")
