@@ -225,8 +225,9 @@ class CallSearch:
         left = {place: at for place, at in unknown.items() if place[0] != BY_DEFAULT}
         places = skipped_settings(left, text)
         free = {name for of, name in unknown if of in (LOCAL, IMPORTED)}
-        for name in places.keys() - {*options} - free:
-            raise NoWay(f"{name} depends on data")
+        for name in sorted(places.keys() - {*options} - free):
+            self.query.gaps[str(target)] = f"{name} depends on data ({places[name]})"
+            raise NoWay(self.query.gaps[str(target)])
         return "; ".join(filter(None, [*default, note_on(places)]))
 
     @cached_method

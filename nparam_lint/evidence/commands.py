@@ -205,7 +205,7 @@ class Commands:
         command = command._replace(words=words)
         for at, word in enumerate(words):
             flag, _, path = word.rpartition("=")
-            files = self._meant_by(path.removeprefix("./"))
+            files = self._meant_by(path.removeprefix("./"), parent(command.place))
             for file in files:
                 whole = f"{flag}={file}" if flag else file
                 filled = (*words[:at], whole, *words[at + 1 :])
@@ -220,13 +220,14 @@ class Commands:
 
     def _from_root(self, word: str, place: str) -> str:
         """A word with the path of a config file as it is from the root, where a command is run in
-        the directory of its shell script."""
+        the directory of its text, or beside the checkout: `net/configs/a.yaml`."""
         flag, sign, path = word.rpartition("=")
         path = path.removeprefix("./")
         if not path.endswith(CONFIG_SUFFIXES) or path in self._texts:
             return word
         here = normpath(join(parent(place.rpartition(":")[0]), path))
-        return f"{flag}{sign}{here}" if here in self._texts else word
+        places = (here, path.partition("/")[2])
+        return next((f"{flag}{sign}{at}" for at in places if at in self._texts), word)
 
     def _beside(self, config: str) -> list[str]:
         """The Python configs beside one that a command names; for the first command alone."""
@@ -238,25 +239,26 @@ class Commands:
         plain = [path for path in files if not path[len(folder) + 1 :].startswith("_")]
         return [path for path in plain if path != config][:_CONFIGS]
 
-    def _meant_by(self, path: str) -> list[str]:
+    def _meant_by(self, path: str, folder: str) -> list[str]:
         """The config files that one with a gap may be, `configs/{NAME}.yaml`, if all lie in one
-        directory, or `CONFIG.yaml` and `CONFIG_FILE`, if they lie below one; those that the README
-        names first."""
+        directory, or beside the text with the command, in `folder`; or `CONFIG.yaml` and
+        `CONFIG_FILE`, if they lie below one. Those that the README names first."""
         if _ANY_CONFIG.fullmatch(path):
-            every = (self._meant_by(f"CONFIG{suffix}") for suffix in CONFIG_SUFFIXES)
+            every = (self._meant_by(f"CONFIG{suffix}", folder) for suffix in CONFIG_SUFFIXES)
             return next(filter(None, every), [])
         template = _TO_FILL_IN.split(path)
         if len(template) == 1 or not path.endswith(CONFIG_SUFFIXES):
             return []
         name = re.compile("(?:.*/)?" + r"(?!\.)[^/]+".join(map(re.escape, template)))
         files = [file for file in self._texts if name.fullmatch(file)]
-        files = [file for file in files if _OF_CONFIGS.search(file)] or files
+        beside = [file for file in files if folder and parent(file) == folder]
+        files = beside or [file for file in files if _OF_CONFIGS.search(file)] or files
         files.sort(key=lambda file: file.encode() not in self._readme)
         is_any = "/" not in path and path[:1].isupper()
         places = {file.partition("/")[0] if is_any else parent(file) for file in files}
         if len(places) != 1 or any(f"/{file}".endswith(f"/{path}") for file in files):
             return []
-        is_name = "/" not in path and not is_any
+        is_name = not (beside or is_any or "/" in path)
         return [file.rpartition("/")[2] if is_name else file for file in files[:_CONFIGS]]
 
 

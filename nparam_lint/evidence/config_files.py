@@ -188,6 +188,7 @@ class ConfigFiles:
                 value, keys = "" if is_part else self._included_model(file), ("model", "")
             if keys[-2:] == ("architectures", 0):
                 kind, keys = "architectures", keys[:-1]
+                value = value.replace("LLaMA", "Llama")  # its name before transformers had it
             symbol = self.meaning(value) if kind and _NAME.match(value) else None
             if kind == "diffusers":
                 is_of_model = len(keys) == 1 and _OF_DIFFUSERS.search(value)

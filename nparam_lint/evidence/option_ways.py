@@ -128,7 +128,7 @@ class OptionWays:
         try:
             chosen = [word for words in self.chosen.values() for word in words]
             needs_command = commanded and any(map(lacks_value, self.options_elsewhere.values()))
-            if not (needs_command or self.is_only_offered()):
+            if not needs_command:
                 yield self.filled(), " ".join(["with", *chosen]) if chosen else ""
         except NeedsCommand as why:
             lacking = why
@@ -140,13 +140,6 @@ class OptionWays:
                 raise lacking
             words = words_for(self.options[lacking.option], value)
             yield self.filled({lacking.option: words}), f"with {' '.join(words)}"
-
-    def is_only_offered(self) -> bool:
-        """Whether the option names a model that can be built alone, and is not its default."""
-        if not (self.named and self.named.value) or self.search.needs_arguments(self.target):
-            return False
-        option = (self.options_elsewhere | self.options)[self.named.option]
-        return default_text(option) != self.named.value
 
     def not_followed(self) -> str:
         """The first option of a command that nothing is known of, where it stands."""

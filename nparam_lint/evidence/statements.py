@@ -29,6 +29,7 @@ _ADDS_OPTIONS = re.compile(
     r"(^|[._])(add|set|register)_(\w+_)?(args|arguments|options|opts|flags)$"
 )
 _PARSER = re.compile(r"(^|_)(arg_?)?parser$")  # what gets one adds to it: `model_opts(parser)`
+_OF_LAUNCHER = re.compile(r"""environ\['((?:LOCAL_)?RANK|WORLD_SIZE)'\](?! = )""")
 _EXITS = ("exit", "quit", "sys.exit", "os._exit")
 BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__"}
 
@@ -210,7 +211,12 @@ def assign(target: ast.expr | str, value: ast.expr) -> ast.stmt:
 
 
 def source_of(statements: Iterable[ast.stmt]) -> str:
-    return "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in statements)
+    """Their text, with what torchrun says to a process before it, where they do not work without:
+    they read `os.environ['RANK']`, and no `if` asks for it."""
+    text = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in statements)
+    read = dict.fromkeys(_OF_LAUNCHER.findall(text))
+    values = {name: str(int(name == "WORLD_SIZE")) for name in read if f"if '{name}'" not in text}
+    return f"import os\nos.environ.update({values})\n{text}" if values else text
 
 
 def expression(text: str) -> ast.expr:

@@ -83,6 +83,11 @@ def told(root, sources):
         ("D = 3\nNet(D, h=D + 1)", ">> Net(D, h=D + 1)"),
         ("def f(d=5):\n    w = d * 2\n    return Net(w)", "w = 5 * 2 >> Net(w)"),
         ("def f(d):\n    x = Net(d)\nf(6)", ">> Net(6)"),
+        (
+            "import os\nw = int(os.environ['WORLD_SIZE'])\nNet(8 // w)",
+            "import os\nos.environ.update({'WORLD_SIZE': '1'})\n"
+            "w = int(os.environ['WORLD_SIZE']) >> Net(8 // w)",
+        ),
         ("def f(d, *a, **k):\n    x = Net(d, *a, **k)\nf(7)", ">> Net(7)"),
         ("def f(d, *a):\n    x = Net(d, *a)\nf(7, 8)", ">> Net(7, *(8,))"),
         ("def f(d, **k):\n    x = Net(d, **k)\nf(7, h=8)", "k = {'h': 8} >> Net(7, **k)"),
@@ -438,7 +443,7 @@ OTHERS = f"{USE}from layers_of_others import Layer\nlayer = Layer(dim=3)\n"
                 "…['--name', 'big']…nets[args.name](args.d)  # with --name big",
             ],
         ),
-        # Such a table of another file; what can be built alone only as a default or command has it.
+        # Such a table of another file.
         (
             {
                 "sizes.py": "from net import *\nNETS = {'n': Net, 'p': Plain, 'q': Plain}\n",
@@ -451,6 +456,7 @@ OTHERS = f"{USE}from layers_of_others import Layer\nlayer = Layer(dim=3)\n"
             [
                 "…['--name', 'n']…NETS[a.name](a.d)  # with --name n",
                 "…['--name', 'p']…NETS[a.name](a.d)  # with --name p",
+                "…['--name', 'q']…NETS[a.name](a.d)  # with --name q",
             ],
         ),
         # What a script sets before a call without arguments is a way.

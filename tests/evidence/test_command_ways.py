@@ -272,6 +272,20 @@ fit:
             "fit.py",
             ["a/run.sh:2 --config a/conf/x.yaml --like ./conf/z.yaml"],
         ),
+        # Beside the text, or beside the checkout.
+        (
+            {
+                "runs/a.md": "python fit.py --config <name>.yaml\n",
+                "b.md": "python fit.py --config net/runs/x.yaml\n",
+                "runs/x.yaml": "",
+                "other/z.yaml": "",
+            },
+            "fit.py",
+            [
+                "runs/a.md:1 with runs/x.yaml --config runs/x.yaml",
+                "b.md:1 --config runs/x.yaml",
+            ],
+        ),
         # A package installs a command; a variable holds one.
         (
             {
