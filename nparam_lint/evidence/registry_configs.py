@@ -35,6 +35,15 @@ class RegistryConfigs:
         """The file that defines the registry."""
         return min(self.files.python_with("MODELS = Registry("), key=len, default=None)
 
+    @cached_property
+    def _reader(self) -> str:
+        """The module whose `Config` reads them: mmengine's, or what the project has of its own."""
+        paths = self.files.python_with("def fromfile(")
+        own = [path for path in paths if b"\nclass Config" in self._tree.source(path)]
+        if not (own and self._registry):
+            return "mmengine.config"
+        return self.files.query.module_for(min(own, key=len), self._registry)
+
     def __iter__(self) -> Iterator[tuple[ModelNode, Recipe]]:
         for path in sorted(self._tree.files) if self._registry else ():
             source = self._tree.source(path)
@@ -44,7 +53,7 @@ class RegistryConfigs:
             line, name = self._model(path, 0)
             symbol = self.files.registered(name, path) if line else None
             if symbol:
-                setup = f"from mmengine.config import Config\nconfig = Config.fromfile({path!r})"
+                setup = f"from {self._reader} import Config\nconfig = Config.fromfile({path!r})"
                 recipe = Recipe(setup=setup, call="MODELS.build(config.model)", file=self._registry)
                 yield ModelNode(path, ("model",), line, "registry", name, symbol), recipe
 

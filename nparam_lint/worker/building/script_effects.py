@@ -113,9 +113,11 @@ def without_effects(torch, addresses):
 
     def open_known(file, mode="r", *args, **kwargs):
         """What is written, such as the options of a run, goes nowhere; a file that is read as well
-        (`r+`, `a+`), or a temporary one, is opened as it is."""
+        (`r+`, `a+`), or a temporary one, is opened as it is, and so is what gets its name by an
+        `opener` (`tempfile`)."""
         is_written = re.sub("[bt]", "", str(mode)) in ("w", "w+", "x", "x+", "a")
-        if is_written and isinstance(file, (str, bytes, os.PathLike)) and not may_write(file):
+        is_named = isinstance(file, (str, bytes, os.PathLike)) and "opener" not in kwargs
+        if is_written and is_named and not may_write(file):
             return io.BytesIO() if "b" in mode else io.StringIO()
         return open_file(file, mode, *args, **kwargs)
 
