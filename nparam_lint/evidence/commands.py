@@ -73,11 +73,13 @@ def is_to_fill_in(word: str) -> bool:
 
 
 class Command(NamedTuple):
-    """`words`: after the script; `place`: where it stands; `environ`: the variables before it."""
+    """`words`: after the script; `place`: where it stands; `environ`: the variables before it;
+    `config`: the config file of the project that it names first."""
 
     words: tuple[str, ...]
     place: str
     environ: tuple[tuple[str, str], ...] = ()
+    config: str = ""
 
     def by_option(self, options: Mapping[str, ast.Call]) -> dict[str, tuple[str, ...]]:
         """The words for each of the options that it gives, those that nothing declares among them,
@@ -186,7 +188,7 @@ class Commands:
                 (script, full)
                 for plain in (plain_texts(text) if is_script(path) else [text])
                 for script, command in _commands(path, plain)
-                for full in self._for_each_config(command)
+                for full in map(self._with_config, self._for_each_config(command))
             )
             for script, command in every:
                 numbers[script] += 1
@@ -217,6 +219,14 @@ class Commands:
             for file in self._beside(word.removeprefix("./")):
                 filled = (*words[:at], file, *words[at + 1 :])
                 yield command._replace(words=filled, place=f"{command.place} with {file}")
+
+    def _with_config(self, command: Command) -> Command:
+        paths = (word.rpartition("=")[2].removeprefix("./") for word in command.words)
+        return command._replace(config=next(filter(self._is_config, paths), ""))
+
+    def _is_config(self, path: str) -> bool:
+        is_python = path in self._modules and bool(_OF_CONFIGS.search(path))
+        return is_python or (path in self._texts and path.endswith(CONFIG_SUFFIXES))
 
     def _from_root(self, word: str, place: str) -> str:
         """A word with the path of a config file as it is from the root, where a command is run in

@@ -411,7 +411,7 @@ class FileCalls:
                 filled = [*options]
                 if rank == FACTORY and self.is_told(place):
                     # What it offers beside, the calls of it say too.
-                    filled[1:] = [way for way in filled[1:] if way[1].startswith("as in ")]
+                    filled[1:] = [way for way in filled[1:] if way.note.startswith("as in ")]
             except (NoWay, RecursionError) as why:
                 if later:
                     yield from self.built(place, target, part, named, unchanged, as_made=True)
@@ -424,10 +424,10 @@ class FileCalls:
                         words = "; ".join(filter(None, (words, default)))
                         yield from self.built(plain, target, part, named, words, as_made)
                 return
-            is_commanded = any(command.startswith("as in ") for _, command in filled)
+            is_commanded = any(way.note.startswith("as in ") for way in filled)
             if not (is_commanded or is_inside) and (gap := options.not_followed()):
                 self.search.query.gaps.setdefault(str(target), gap)
-            for statements, command in filled:
+            for statements, command, config in filled:
                 after = [later.function] if later else []
                 needed, short = shortened([*statements, *after], call)
                 if needed and is_inside:
@@ -443,7 +443,7 @@ class FileCalls:
                     self.search.query.gaps.setdefault(str(target), command)
                 told = note_on_change(later.at, is_made=True) if later else ""
                 whole_note = "; ".join(filter(None, (note, default, command, told)))
-                yield replace(evidence, way=replace(evidence.way, note=whole_note))
+                yield replace(evidence, way=replace(evidence.way, note=whole_note, name=config))
             if not cut.loops:
                 return
 

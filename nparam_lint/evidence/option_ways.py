@@ -8,7 +8,7 @@ import re
 from contextlib import suppress
 from functools import cached_property
 from itertools import takewhile
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.syntax import dotted_name
 from nparam_lint.evidence.config_libraries import TAKES, composed_as_said, composes
@@ -44,12 +44,17 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.places import SourceText
     from nparam_lint.ground.notation import Target
 
-    # The statements before the call, and a note.
-    FilledIn = tuple[list[ast.stmt], str]
-
 _FLAGS = "__import__('absl.flags').flags.FLAGS"
 _PARSES = re.compile(r"\.parse(_known)?_args\(")
 _FLAGS_ARE_PARSED = f"{_FLAGS}.mark_as_parsed()"
+
+
+class FilledIn(NamedTuple):
+    """The statements before a call, and a note; `config`: the file that the command names."""
+
+    statements: list[ast.stmt]
+    note: str
+    config: str = ""
 
 
 class OptionWays:
@@ -107,12 +112,14 @@ class OptionWays:
         if reader is not None:
             for command in commands:
                 command_line = arguments_of_script(command.words)
-                yield [*command_line, *reader, *self.filled()], f"as in {command.place}"
+                statements = [*command_line, *reader, *self.filled()]
+                yield FilledIn(statements, f"as in {command.place}", command.config)
             if commands and not reader:
                 return
         if compose := next(composes(self.statements), None):
             for command in commands:
-                yield composed_as_said(self.filled(), command.words), f"as in {command.place}"
+                statements = composed_as_said(self.filled(), command.words)
+                yield FilledIn(statements, f"as in {command.place}", command.config)
             if ast.unparse(compose.args[0]) == "None":
                 if not commands:
                     raise NoWay("a command names the config")
@@ -129,7 +136,7 @@ class OptionWays:
             chosen = [word for words in self.chosen.values() for word in words]
             needs_command = commanded and any(map(lacks_value, self.options_elsewhere.values()))
             if not needs_command:
-                yield self.filled(), " ".join(["with", *chosen]) if chosen else ""
+                yield FilledIn(self.filled(), " ".join(["with", *chosen]) if chosen else "")
         except NeedsCommand as why:
             lacking = why
         yield from commanded
@@ -139,7 +146,7 @@ class OptionWays:
             if (value := next(tested(lacking.option, self.statements), None)) is None:
                 raise lacking
             words = words_for(self.options[lacking.option], value)
-            yield self.filled({lacking.option: words}), f"with {' '.join(words)}"
+            yield FilledIn(self.filled({lacking.option: words}), f"with {' '.join(words)}")
 
     def not_followed(self) -> str:
         """The first option of a command that nothing is known of, where it stands."""
@@ -201,7 +208,8 @@ class OptionWays:
                     unknown = [n for n in sorted(to_fill_in) if self.is_read(n)]
                     lacking = ", ".join(n for n in unknown if not RUN_SETTING.match(n))
                     more = f"; {lacking} by default, not as it says" if lacking else ""
-                    yield [*start, *statements], f"as in {command.place}{more}"
+                    note = f"as in {command.place}{more}"
+                    yield FilledIn([*start, *statements], note, command.config)
                     tried.add((key, *environ))
 
     def as_command_says(self, by_option: Mapping[str, Sequence[str]]) -> list[ast.stmt]:
@@ -223,7 +231,7 @@ class OptionWays:
             choices = () if RUN_SETTING.match(name) else variants(option)
             for words in dict.fromkeys((*choices, *self.keys_for(name, option))):
                 with suppress(NoWay):
-                    yield self.filled({name: words}), f"with {' '.join(words)}"
+                    yield FilledIn(self.filled({name: words}), f"with {' '.join(words)}")
 
     def keys_for(self, name: str, option: ast.Call) -> Iterator[tuple[str, ...]]:
         """The words for the other keys of a table that an option is one of: `SIZES[args.size]`,

@@ -407,7 +407,7 @@ def _nearest(models: Sequence[NamedModel], document: str) -> Sequence[NamedModel
 def _config_of(target: str, way: Way | None) -> str:
     """The config file that says how a model is built; "" where none does."""
     if way:
-        return way.name if way.kind == "config" else ""
+        return way.name if way.kind in ("config", "call") else ""
     return "" if "::" in target else target
 
 

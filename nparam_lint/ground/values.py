@@ -56,8 +56,8 @@ WayKind = Literal["call", "size", "config", "inside"]
 class Way(Struct, frozen=True):
     """How the repository itself builds a model. `kind`: a `call` in a script, a test or a text; a
     named `size`; a `config` file; `inside` another model. `position`: the place that says so.
-    `name`: of the size, of the config file, or the target that is the other model. `note`: what may
-    be otherwise when the repository runs."""
+    `name`: of the size, of the config file (of a call, the one that its command names), or the
+    target that is the other model. `note`: what may be otherwise when the repository runs."""
 
     kind: WayKind
     position: Position
@@ -66,9 +66,10 @@ class Way(Struct, frozen=True):
 
     @property
     def place(self) -> str:
-        """Where it stands, and what a size is called: `tiny (whisper/__init__.py:18)`."""
-        is_size = self.name and self.kind == "size"
-        return f"{self.name} ({self.position})" if is_size else str(self.position)
+        """Where it stands, and what a size, or the config of a command, is called: `tiny
+        (whisper/__init__.py:18)`."""
+        is_named = self.name and self.kind in ("size", "call")
+        return f"{self.name} ({self.position})" if is_named else str(self.position)
 
 
 def proportion(delta: int, whole: int) -> str:
