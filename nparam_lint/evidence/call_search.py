@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -56,6 +56,7 @@ _HELP = frozenset(("-h", "--help"))
 _MANY = 500  # files: in a project of so many, arguments are not followed to other files
 _LARGE = 400_000  # bytes of a file or a text, in which calls are not looked for
 # What stands behind a name that is called, or gets another name; and before one that is neither.
+_FILE = re.compile(r"'(?:\./)?((?:[\w-][\w.-]*/)*[\w-][\w.-]*\.(?:ya?ml|json|toml))'")
 _IS_CALLED = re.compile(rb"(?:\.(?!from_pretrained)\w+)?\s*\(|\s+as\s+\w+\s*[,)\n#;]")
 _IS_OTHER = re.compile(rb"(\w|class |def )\Z")
 # Also what gets another name, which may be called, and what is handed on to be called.
@@ -288,7 +289,7 @@ class CallSearch:
     ) -> Evidence:
         """That a call, with the statements that it needs, builds a model; `part`: as which of the
         things that it returns."""
-        setup = source_of(statements)
+        setup = _FILE.sub(partial(self.from_root, at.path), source_of(statements))
         recipe = Recipe(setup=setup or None, call=ast.unparse(call) + part)
         # The arguments by name, as far as names are known.
         parameters = self.query.parameters.get((target.location, target.callable), ())
@@ -305,6 +306,17 @@ class CallSearch:
         is_own = not own.isdisjoint(re.findall(r"\w+", setup))
         key = target, part, setup, frozenset(arguments), method, file if is_own else ""
         return Evidence(target, Way("call", at), file, recipe, rank, key)
+
+    def from_root(self, script: str, name: re.Match[str]) -> str:
+        """A config file that a script opens, as it is from the root: `'conf.yml'` may be beside the
+        script, which is run in its directory."""
+        beside = join(parent(script), name[1])
+        is_beside = beside in self.other_files and name[1] not in self.other_files
+        return repr(beside) if is_beside else name[0]
+
+    @cached_property
+    def other_files(self) -> frozenset[str]:
+        return frozenset(self.query.other_files)
 
     def evidence_at_home(
         self,

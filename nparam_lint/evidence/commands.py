@@ -137,11 +137,17 @@ class Commands:
         self._seen: set[str] = set()  # folders of Python configs
 
     def of(self, script: str) -> Sequence[Command]:
-        """The commands that run a script: by its path, by its name alone, and of texts beside or
-        below the directory that they are run in by the path from there."""
+        """The commands that run a script: by its path, by its name alone where none of that name
+        stands beside the text, and of texts beside or below the directory that they are run in by
+        the path from there."""
         parts = script.split("/")
         names = dict.fromkeys((script, script.removeprefix("src/"), parts[-1]))
-        every = [pair for name in names for pair in self._by_script.get(name, ())]
+        every = [
+            (order, command)
+            for name in names
+            for order, command in self._by_script.get(name, ())
+            if name == script or join(parent(command.place), name) not in self._modules
+        ]
         for depth in range(1, len(parts) - 1):
             place = "/".join(parts[:depth]) + "/"
             inner = self._by_script.get("/".join(parts[depth:]), ())

@@ -38,6 +38,7 @@ Kind = Literal[
     "named",
     "included",
     "section",
+    "ultralytics",
 ]
 
 _KINDS: dict[str, Kind] = {

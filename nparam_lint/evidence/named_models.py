@@ -57,13 +57,13 @@ def named_models(calls: FileCalls, call: ast.Call) -> list[ChosenModel]:
     function = _value_of(calls, call.func, call)
     if entries := [*_in_table(calls, function)]:
         return entries
-    if not options:
-        return []
     naming, attribute = _naming(calls, call, function)
     if isinstance(naming, ast.Name):
         naming = _value_of(calls, naming, call)
-    inner = [n.attr for n in ast.walk(naming) if isinstance(n, ast.Attribute)] if naming else []
+    inner = [*filter(None, map(_option_of, ast.walk(naming)))] if naming else []
     option = next((name for name in inner if name in options), None)
+    if naming is not None and option is None and attribute and len(inner) == 1:
+        return [*_in_modules(calls, naming, inner[0], attribute)]
     if naming is None or option is None:
         return []
     models: dict[Target, ChosenModel] = {}
@@ -81,6 +81,27 @@ def named_models(calls: FileCalls, call: ast.Call) -> list[ChosenModel]:
     for words in variants(options[option]):
         add(value_in(words), words, is_said=False)
     return [*models.values()]
+
+
+def _option_of(node: ast.AST) -> str:
+    """The option that a value may be: `args.model`, or `config["model"]`, of the same as a
+    dictionary."""
+    match node:
+        case ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(str(name))):
+            return name
+    return ""
+
+
+def _in_modules(
+    calls: FileCalls, naming: ast.expr, option: str, attribute: str
+) -> Iterator[ChosenModel]:
+    """The models of one name in the modules that an option of another file may name:
+    `__import__(config["model"]).Generator()`."""
+    for target in calls.search.by_name.get(attribute, ()):
+        module = target.location.removesuffix(".py").replace("/", ".")
+        value = module.rpartition(".")[2]
+        if target.callable == attribute and _folded(naming, option, value) == module:
+            yield ChosenModel(target, option, value=value)
 
 
 def _in_table(calls: FileCalls, function: ast.expr) -> Iterator[ChosenModel]:
@@ -144,8 +165,8 @@ def _assignments(calls: FileCalls, name: str) -> list[ast.Assign]:
 
 def _folded(node: ast.expr, option: str, value: str) -> str | None:
     """The text that an expression is where the option has this value."""
-    if isinstance(node, ast.Attribute):
-        return value if node.attr == option else None
+    if isinstance(node, (ast.Attribute, ast.Subscript)):
+        return value if _option_of(node) == option else None
     if isinstance(node, ast.FormattedValue):
         return _folded(node.value, option, value)
     if isinstance(node, ast.JoinedStr):

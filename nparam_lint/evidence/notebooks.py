@@ -18,6 +18,7 @@ from nparam_lint.evidence.statements import does_work, expression, loads, source
 from nparam_lint.evidence.texts import LARGE, NO_NOTEBOOK, TEXT, TextCalls, code_of_notebook
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
+from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from nparam_lint.evidence import Evidence, EvidenceQuery
     from nparam_lint.evidence.call_cuts import Cut
     from nparam_lint.evidence.places import Place
-    from nparam_lint.ground.values import Position
 
 _DEFINES_MODEL = re.compile(rb"\bclass\s+\w+\s*\([^)]*(?:Module\b|\bnn\.)")
 _HOME = "builtins"  # a module whose names are there anyway
@@ -112,6 +112,7 @@ class NotebookModels(TextCalls):
     def evidence_of(
         self, target: Target, call: ast.Call, cut: Cut, at: Position, rank: int, part: str
     ) -> Evidence:
+        at = at if at.line <= self.last else Position(at.path)
         statements = [*self.defining(call, *cut.statements), *cut.statements]
         return self.search.evidence(target, call, statements, at, rank, _HOME, part)
 

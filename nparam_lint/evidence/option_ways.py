@@ -266,8 +266,8 @@ class OptionWays:
         """The one that an option has: by these words, or its default."""
         if option in chosen:
             return value_in(chosen[option])
-        call = self.options_of_call.get(option)
-        return default_text(call) if call else None
+        known = self.options_elsewhere | self.options | self.options_of_call
+        return default_text(known[option]) if option in known else None
 
     def reader_of_words(self) -> list[ast.stmt] | None:
         """What has to run before in a script that reads the words of its command itself: nothing;
@@ -318,7 +318,7 @@ class OptionWays:
 
     @cached_property
     def options_elsewhere(self) -> dict[str, ast.Call]:
-        """The options that functions of other files parse."""
+        """The options that functions of other files parse, or make a parser of."""
         texts = (text for text, _ in self.called if text.path != self.home.path)
-        parsing = (text.options for text in texts if "parse_args(" in text.text)
+        parsing = (t.options for t in texts if re.search(r"parse_args\(|ArgumentParser\(", t.text))
         return {name: call for options in parsing for name, call in options.items()}

@@ -354,6 +354,8 @@ def _parsed(node: ast.stmt) -> set[str]:
     if not isinstance(node, (ast.Assign, ast.AnnAssign)):
         return set()
     value = node.value.value if isinstance(node.value, ast.Subscript) else node.value
+    if isinstance(value, ast.Call) and dotted_name(value.func) == "vars" and value.args:
+        value = value.args[0]  # as a dictionary
     values = value.values if isinstance(value, ast.BoolOp) else [value]  # args or parse()
     functions = [item.func for item in values if isinstance(item, ast.Call)]
     names = [f.attr if isinstance(f, ast.Attribute) else dotted_name(f) for f in functions]
@@ -383,8 +385,8 @@ def uses(nodes: Iterable[ast.AST], parsed: set[str]) -> tuple[set[str], bool]:
         for inner in ast.walk(node):
             if isinstance(inner, ast.Subscript) and isinstance(inner.value, ast.Name):
                 if inner.value.id in parsed and (flag := text_of(inner.slice)):
-                    is_flag = flag[:1] in "-<"  # of docopt
-                    attributes |= {flag.lstrip("-").replace("-", "_")} if is_flag else set()
+                    if isinstance(inner.ctx, ast.Load):  # of docopt with its dashes
+                        attributes.add(flag.lstrip("-").replace("-", "_"))
                     wholes -= 1
             elif isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
                 if inner.value.id in parsed:

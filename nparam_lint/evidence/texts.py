@@ -7,6 +7,7 @@ import json
 import re
 import sys
 from functools import cached_property
+from itertools import chain
 from operator import itemgetter
 from textwrap import dedent
 from typing import TYPE_CHECKING, Any
@@ -131,29 +132,27 @@ def _valid(block: list[str]) -> str:
 
 
 def code_of_notebook(text: str) -> str:
-    """The code of a notebook, each line where it stands in the file; of one that is written without
-    line breaks, one line behind the other."""
+    """The code of a notebook, each line where it stands in the file; behind its end, one line after
+    the other, where the file does not give each a line of its own."""
     content: Any = json.loads(text)
-    if "\n" not in text.strip():
-        text = json.dumps(content, indent=1)
+    code_cells = [cell for cell in content.get("cells", ()) if cell.get("cell_type") == "code"]
+    sources = [cell.get("source", "") for cell in code_cells]
+    cells = [s.splitlines(True) if isinstance(s, str) else s for s in sources]
     raw = [line.strip().rstrip(",") for line in text.split("\n")]
-    lines = [""] * len(raw)
-    at = 0
-    for cell in content.get("cells", ()):
-        if cell.get("cell_type") != "code":
-            continue
-        source = cell.get("source", "")
-        cell_lines = source.splitlines(True) if isinstance(source, str) else source
-        numbers: list[int] = []
-        for line in cell_lines:
-            forms = (json.dumps(line), json.dumps(line, ensure_ascii=False))
-            at = next((n for n in range(at, len(raw)) if raw[n] in forms), at)
-            numbers.append(at)
-            at += 1
+    numbers, at = list[int](), 0
+    for line in chain.from_iterable(cells):
+        forms = (json.dumps(line), json.dumps(line, ensure_ascii=False))
+        at = next((n for n in range(at, len(raw)) if raw[n] in forms), len(raw)) + 1
+        numbers.append(at - 1)
+    if numbers[-1:] == [len(raw)]:
+        numbers = [*range(len(raw), len(raw) + len(numbers))]
+    lines = [""] * (len(raw) + len(numbers))
+    places = iter(numbers)
+    for cell_lines in cells:
         code = [re.sub(r"^\s*[%!?].*", "pass", line.rstrip("\n")) for line in cell_lines]
-        if parsed("\n".join(code)).body and len(set(numbers)) == len(numbers):
-            for number, line in zip(numbers, code, strict=True):
-                lines[min(number, len(lines) - 1)] = line
+        is_code = parsed("\n".join(code)).body
+        for line in code:
+            lines[next(places)] = line if is_code else ""
     return "\n".join(lines)
 
 

@@ -119,7 +119,7 @@ PLAIN_FUNCTIONS = frozenset(
     "print globals vars callable hash id ord chr".split()
 )
 # Of the slice for one call; and of a file that is run in part.
-SLICE_FUNCTIONS = PLAIN_FUNCTIONS.union("next iter slice divmod pow super".split())
+SLICE_FUNCTIONS = PLAIN_FUNCTIONS.union("next iter slice divmod pow super __import__".split())
 FILE_FUNCTIONS = PLAIN_FUNCTIONS.union(
     "open Path PosixPath partial namedtuple defaultdict OrderedDict Counter deque TypeVar NewType "
     "ParamSpec field device dtype getLogger delattr".split()

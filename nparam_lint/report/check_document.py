@@ -65,7 +65,8 @@ def _page(report: Report, options: Options) -> Page:
         headline = " · ".join(words if is_judged else [*words, _undeclared(report)])
         mark = worst(report.findings) or ("✓" if is_judged or report.source_only else "–")
     summary = _summary(report, verdicts, options)
-    if not (report.models or report.skipped or report.findings or report.error):
+    told = report.models, report.skipped, report.failed_ways, report.findings, report.error
+    if not any(told):
         return Page((), mark, headline, nothing_found(report, options), summary)
     sections = [] if report.error else [*_counted_models(report, options)]
     gaps = (report.error, report.skipped, report.failed_ways, report.ways_left, report.test_files)

@@ -9,7 +9,7 @@ import re
 import pytest
 from discover_project import discovered
 
-from nparam_lint.discover.files import list_texts, reader
+from nparam_lint.discover.files import list_configs, list_texts, reader
 from nparam_lint.evidence import EvidenceQuery
 from nparam_lint.evidence.sources import called
 from nparam_lint.evidence.statements import does_work
@@ -63,7 +63,8 @@ USE = "from net import Big, Config, Net\n"
 def ways(root, sources):
     found = discovered(root, {"net.py": NET, **sources})
     wanted = {Target(d.path, d.qualname) for d in found.definitions}
-    source = EvidenceQuery(found, wanted, list_texts(root, (), None), reader(root))
+    files = [path for listed in (list_texts, list_configs) for path in listed(root, (), None, None)]
+    source = EvidenceQuery(found, wanted, files, reader(root))
     return sorted(called(source), key=lambda way: way.rank)
 
 

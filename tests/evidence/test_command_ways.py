@@ -483,6 +483,55 @@ def test_the_ways_that_commands_are(tmp_path, script, others, expected):
     assert found == [*expected.items()]
 
 
+PARSER = """
+import argparse
+def prepare_parser():
+    p = argparse.ArgumentParser()
+    p.add_argument("--model", default="small")
+    p.add_argument("--d", type=int, default=3)
+    return p
+"""
+BY_MODULE = """
+import tools
+def run(config):
+    model = __import__(config["model"])
+    model.Gen(config["d"])
+if __name__ == "__main__":
+    run(vars(tools.prepare_parser().parse_args()))
+"""
+COMMANDS = "python fit.py --d 4\npython fit.py --model large --d 5\n"
+
+
+def test_options_as_a_dictionary_name_the_module_of_a_model(tmp_path):
+    net = "from torch import nn\nclass Gen(nn.Linear):\n    def __init__(self, d):\n        pass\n"
+    sources = {"tools.py": PARSER, "small.py": net, "large.py": net, "fit.py": BY_MODULE}
+    write_files(tmp_path, {"README.md": COMMANDS})
+    found = {(way.target.location, way.way.note) for way in ways(tmp_path, sources)}
+    assert found == {
+        ("small.py", "with --model small"),
+        ("small.py", "as in README.md:1"),
+        ("large.py", "with --model large"),
+        ("large.py", "as in README.md:2"),
+    }
+
+
+RECIPE = """
+import yaml
+from net import Net
+with open("local/conf.yml") as file:
+    conf = yaml.safe_load(file)
+Net(conf["d"])
+"""
+
+
+def test_a_recipe_is_run_in_its_own_directory(tmp_path):
+    texts = {"egs/b/local/conf.yml": "d: 3\n", "egs/a/run.sh": "python fit.py --h 2\n"}
+    write_files(tmp_path, texts)
+    (way,) = ways(tmp_path, {"egs/b/fit.py": RECIPE, "egs/a/fit.py": ""})
+    assert "open('egs/b/local/conf.yml')" in str(way.recipe.setup)
+    assert way.way.note == ""
+
+
 def test_a_function_that_hands_options_on(tmp_path):
     """A command is a way where it gives what the last of the functions reads."""
     readme = "python fit.py --h 3\npython fit.py --d 2\n"
