@@ -38,7 +38,6 @@ Kind = Literal[
     "named",
     "included",
     "section",
-    "ultralytics",
 ]
 
 _KINDS: dict[str, Kind] = {

@@ -15,7 +15,6 @@ from nparam_lint.evidence.config_scripts import ConfigScripts
 from nparam_lint.evidence.config_sections import ConfigSections
 from nparam_lint.evidence.layer_lists import layer_lists
 from nparam_lint.evidence.registry_configs import RegistryConfigs
-from nparam_lint.evidence.ultralytics_configs import UltralyticsConfigs
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.values import Position, Way
 
@@ -45,7 +44,6 @@ class ConfigModels:
         self._scripts = ConfigScripts(self.files, commands)
         self._sections = ConfigSections(self.files)
         self._registry = RegistryConfigs(self.files)
-        self._ultralytics = UltralyticsConfigs(self.files)
 
     def __iter__(self) -> Iterator[ConfigModel]:
         """All of them, those of one file from the outside in."""
@@ -88,8 +86,6 @@ class ConfigModels:
                         yield _model(node, recipe, note, _CHANGED if number else _BESIDE)
         for node, recipe in self._registry:
             yield _model(node, recipe)
-        for node, recipe, name in self._ultralytics:
-            yield _model(node, recipe, name=name)
 
     def _is_known(self, node: ModelNode, networks: set[tuple[object, ...]]) -> bool:
         """Whether another file has the same arguments for a class that a node names, or the node
@@ -114,10 +110,8 @@ class ConfigModels:
             yield path, usual[:1] or models
 
 
-def _model(
-    node: ModelNode, recipe: Recipe, note: str = "", rank: int = 0, name: str = ""
-) -> ConfigModel:
-    way = Way("config", Position(node.path, node.line), name or node.path, note)
+def _model(node: ModelNode, recipe: Recipe, note: str = "", rank: int = 0) -> ConfigModel:
+    way = Way("config", Position(node.path, node.line), node.path, note)
     rank = _INNER if node.is_inner else rank
     return node, Evidence(node.target, way, recipe.file or node.path, recipe, rank)
 

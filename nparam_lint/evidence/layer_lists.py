@@ -1,6 +1,7 @@
 """Config files that list a model's layers, as those of YOLO do: a line `[from, repeats, module,
-arguments]` for each, below `backbone` and `head`. A class that has such a file as a default builds
-all of them; one with `scales` by its name with that of a scale: `yolov8n.yaml` of `yolov8.yaml`."""
+arguments]` for each, below `backbone` and `head`. Those of ultralytics are built by its own YOLO,
+others by a class that has such a file as a default; one with `scales` by its name with that of a
+scale: `yolov8n.yaml` of `yolov8.yaml`."""
 
 from __future__ import annotations
 
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.config_files import ConfigFiles
 
 _DEFAULT = re.compile(r"""['"]([\w./-]+\.ya?ml)['"]$""")
-_NUMBER = re.compile(r"^(?:.*/)?[^/\d]*\d+")  # up to the version in a file's name
+# Up to the version in a file's name, where no scale follows.
+_NUMBER = re.compile(r"^(?:.*/)?[^/\d]*\d+(?![\da-z])")
+_IMPORT = "from ultralytics import "
+# What its head, or its name, says of the class of ultralytics that reads it; else it is a YOLO.
+_CLASSES = {"RTDETRDecoder": "RTDETR", "yoloe-": "YOLOE"}
 _LISTS = frozenset({"backbone", "head"})
 
 
@@ -30,16 +35,31 @@ def _words(path: str) -> set[str]:
 
 
 def layer_lists(files: ConfigFiles) -> Iterator[Evidence]:
-    """The files of this kind, each built by the class whose default is called most like it."""
+    """The files of this kind, each built by ultralytics, or by the class whose default is called
+    most like it."""
+    own = files.python_with("def yaml_model_load(")  # a copy of ultralytics
+    is_read = bool(own or files.python_with(_IMPORT))
     classes = [
         (definition, parameter.name, _words(match[1]))
         for definition in files.discovery.definitions
         for parameter in definition.parameters or ()
         if (match := _DEFAULT.match(parameter.default or ""))
     ]
-    for path in files.paths if classes else ():
+    for path in files.paths if classes or is_read else ():
         entries = file.entries if (file := files.file(path)) else ()
-        if not {entry.keys[0] for entry in entries} >= _LISTS:
+        if not file or not {entry.keys[0] for entry in entries} >= _LISTS:
+            continue
+        scales = [e for e in entries if e.keys[0] == "scales" and len(e.keys) == 2]
+        names = {_NUMBER.sub(rf"\g<0>{scale.keys[1]}", path): scale for scale in scales}
+        if is_read and scales:
+            text = f"{basename(path)} {file.text}"
+            kind = next((name for mark, name in _CLASSES.items() if mark in text), "YOLO")
+            for name, scale in names.items():
+                way = Way("config", Position(path, scale.line), name)
+                recipe = Recipe(setup=_IMPORT + kind, call=f"{kind}({name!r}).model")
+                yield Evidence(Target(path, ""), way, own[0] if own else "torch", recipe)
+            continue
+        if not classes:
             continue
         words = _words(path)
         definition, parameter, _ = max(
@@ -49,11 +69,10 @@ def layer_lists(files: ConfigFiles) -> Iterator[Evidence]:
         if target not in files.query.targets:
             continue
         ways = [(Way("config", Position(path, 1), path), path)]
-        if scales := [e for e in entries if e.keys[0] == "scales" and len(e.keys) == 2]:
-            names = [_NUMBER.sub(rf"\g<0>{scale.keys[1]}", path, count=1) for scale in scales]
+        if scales:
             ways = [
                 (Way("size", Position(path, scale.line), splitext(basename(name))[0]), name)
-                for scale, name in zip(scales, names, strict=True)
+                for name, scale in names.items()
             ]
         for way, name in ways:
             recipe = Recipe(call=f"{definition.qualname}({parameter}={name!r})")

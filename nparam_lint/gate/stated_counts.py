@@ -52,8 +52,8 @@ Stating: TypeAlias = "dict[str, tuple[list[StatedCount], bytes]]"  # of each fil
 _Judged: TypeAlias = "tuple[list[StatedOutcome], list[Finding], dict[Position, list[Position]]]"
 _OF_A_HOOK = (*DOC_SUFFIXES, ".py", ".yaml", ".yml", ".toml")
 _CHECKPOINT = ".safetensors"
-_SIZE_IN_NAME = re.compile(
-    r"(?<![A-Za-z0-9.])(?P<number>[0-9]+(?:[._p][0-9]+)?)(?P<suffix>[mMbB])(?![A-Za-z0-9])"
+_SIZE_IN_NAME = re.compile(  # of `yoloe-11m` it is another m
+    r"(?<![A-Za-z0-9.])(?<!yoloe-)(?P<number>[0-9]+(?:[._p][0-9]+)?)(?P<suffix>[mMbB])(?![A-Za-z0-9])"
 )
 _WORD_IN_NAME = re.compile("[A-Z]?[a-z]+|[A-Z]+")
 _ROUNDED = Fraction(3, 2)
