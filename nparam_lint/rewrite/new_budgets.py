@@ -76,6 +76,7 @@ def plan_init(session: Session, paths: Sequence[Path], wishes: Wishes) -> Plan:
         if candidate.definitions and (target := str(candidate.target)) not in declared_targets
     }
     new: list[_New] = []
+    in_notebooks: set[str] = set()
     leftovers: list[Left] = []
 
     def edit(target: str, measured: Measured, at: Position, origin: Origin) -> Edit:
@@ -94,6 +95,11 @@ def plan_init(session: Session, paths: Sequence[Path], wishes: Wishes) -> Plan:
         if model.target in configs and measured:
             new.append(_New(edit(model.target, measured, model.position, "comment"), None))
         is_part = not (wishes.every or model.top_level)
+        is_new = model.target not in declared_targets | in_notebooks
+        if measured and is_new and not is_part and ".ipynb::" in model.target:
+            in_notebooks.add(model.target)  # by its first call
+            planned = edit(model.target, measured, model.position, "config")
+            new.append(_New(planned, None, is_key=True))
         if definition is None or model.way is not None or is_part:
             continue
         # A count that depends on the device cannot be declared.
