@@ -73,13 +73,11 @@ def is_to_fill_in(word: str) -> bool:
 
 
 class Command(NamedTuple):
-    """`words`: after the script; `place`: where it stands; `environ`: the variables before it;
-    `config`: the config file of the project that it names first."""
+    """`words`: after the script; `place`: where it stands; `environ`: the variables before it."""
 
     words: tuple[str, ...]
     place: str
     environ: tuple[tuple[str, str], ...] = ()
-    config: str = ""
 
     def by_option(self, options: Mapping[str, ast.Call]) -> dict[str, tuple[str, ...]]:
         """The words for each of the options that it gives, those that nothing declares among them,
@@ -194,7 +192,7 @@ class Commands:
                 (script, full)
                 for plain in (plain_texts(text) if is_script(path) else [text])
                 for script, command in _commands(path, plain)
-                for full in map(self._with_config, self._for_each_config(command))
+                for full in self._for_each_config(command)
             )
             for script, command in every:
                 numbers[script] += 1
@@ -226,11 +224,8 @@ class Commands:
                 filled = (*words[:at], file, *words[at + 1 :])
                 yield command._replace(words=filled, place=f"{command.place} with {file}")
 
-    def _with_config(self, command: Command) -> Command:
-        paths = (word.rpartition("=")[2].removeprefix("./") for word in command.words)
-        return command._replace(config=next(filter(self._is_config, paths), ""))
-
-    def _is_config(self, path: str) -> bool:
+    def is_config(self, path: str) -> bool:
+        """Whether this is a config file of the project, which may be one in Python."""
         is_python = path in self._modules and bool(_OF_CONFIGS.search(path))
         return is_python or (path in self._texts and path.endswith(CONFIG_SUFFIXES))
 

@@ -17,7 +17,7 @@ from nparam_lint.ground.values import Position, Way
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.evidence.config_files import ConfigFiles
+    from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles
 
 _DEFAULT = re.compile(r"""['"]([\w./-]+\.ya?ml)['"]$""")
 # Up to the version in a file's name, where no scale follows.
@@ -34,9 +34,16 @@ def _words(path: str) -> set[str]:
     return set(re.findall("[a-z]{2,}", name))
 
 
+def _lists_layers(file: ConfigFile) -> bool:
+    return "backbone" in file.text and {entry.keys[0] for entry in file.entries} >= _LISTS
+
+
 def layer_lists(files: ConfigFiles) -> Iterator[Evidence]:
     """The files of this kind, each built by ultralytics, or by the class whose default is called
     most like it."""
+    listing = [file for at in files.paths if (file := files.file(at)) and _lists_layers(file)]
+    if not listing:
+        return
     own = files.python_with("def yaml_model_load(")  # a copy of ultralytics
     is_read = bool(own or files.python_with(_IMPORT))
     classes = [
@@ -45,11 +52,9 @@ def layer_lists(files: ConfigFiles) -> Iterator[Evidence]:
         for parameter in definition.parameters or ()
         if (match := _DEFAULT.match(parameter.default or ""))
     ]
-    for path in files.paths if classes or is_read else ():
-        entries = file.entries if (file := files.file(path)) else ()
-        if not file or not {entry.keys[0] for entry in entries} >= _LISTS:
-            continue
-        scales = [e for e in entries if e.keys[0] == "scales" and len(e.keys) == 2]
+    for file in listing:
+        path = file.path
+        scales = [e for e in file.entries if e.keys[0] == "scales" and len(e.keys) == 2]
         names = {_NUMBER.sub(rf"\g<0>{scale.keys[1]}", path): scale for scale in scales}
         if is_read and scales:
             text = f"{basename(path)} {file.text}"

@@ -57,15 +57,18 @@ def named_models(calls: FileCalls, call: ast.Call) -> list[ChosenModel]:
     function = _value_of(calls, call.func, call)
     if entries := [*_in_table(calls, function)]:
         return entries
+    if not (options or _IMPORTS_IN_TEXT.search(calls.text.text)):
+        return []
     naming, attribute = _naming(calls, call, function)
     if isinstance(naming, ast.Name):
         naming = _value_of(calls, naming, call)
-    inner = [*filter(None, map(_option_of, ast.walk(naming)))] if naming else []
-    option = next((name for name in inner if name in options), None)
-    if naming is not None and option is None and attribute and len(inner) == 1:
-        return [*_in_modules(calls, naming, inner[0], attribute)]
-    if naming is None or option is None:
+    if naming is None:
         return []
+    inner = [*filter(None, map(_option_of, ast.walk(naming)))]
+    option = next((name for name in inner if name in options), None)
+    if option is None:
+        is_of_module = attribute and len(inner) == 1
+        return [*_in_modules(calls, naming, inner[0], attribute)] if is_of_module else []
     models: dict[Target, ChosenModel] = {}
 
     def add(value: str | None, words: tuple[str, ...] = (), is_said: bool = True) -> None:

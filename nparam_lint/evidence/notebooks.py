@@ -9,13 +9,12 @@ from contextlib import suppress
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from nparam_lint.discover.syntax import dotted_name
 from nparam_lint.evidence.file_calls import CalledFiles
 from nparam_lint.evidence.places import DEFINITIONS, IMPORTS, SourceText
 from nparam_lint.evidence.statements import does_work, expression, loads, source_of, stores
 from nparam_lint.evidence.texts import LARGE, NO_NOTEBOOK, TEXT, TextCalls, code_of_notebook
+from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.values import Position
@@ -42,13 +41,17 @@ def recipes(query: EvidenceQuery, targets: Mapping[Target, str | None]) -> dict[
     """How to build models of notebooks: with these arguments, or as the first call of each has
     them."""
     files, found = CalledFiles(query), dict[Target, Recipe]()
-    for target, arguments in targets.items():
-        notebook = _notebook(files, target.location)
-        if notebook and arguments is not None:
-            found[target] = notebook.recipe(target.callable, arguments)
-        for evidence in notebook.evidence() if notebook else ():
-            recipe = dataclasses.replace(evidence.recipe, file=_HOME)
-            found.setdefault(replace(evidence.target, arguments=target.arguments), recipe)
+    for path, inside in grouped(targets, lambda target: target.location).items():
+        if (notebook := _notebook(files, path)) is None:
+            continue
+        first: dict[Target, Recipe] = {}
+        for evidence in notebook.evidence():
+            first.setdefault(evidence.target, dataclasses.replace(evidence.recipe, file=_HOME))
+        for target in inside:
+            if (arguments := targets[target]) is not None:
+                found[target] = notebook.recipe(target.callable, arguments)
+            elif target in first:
+                found[target] = first[target]
     return found
 
 

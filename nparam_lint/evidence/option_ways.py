@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.evidence.call_cuts import Cut
+    from nparam_lint.evidence.commands import Command
     from nparam_lint.evidence.file_calls import FileCalls
     from nparam_lint.evidence.literal_tables import Entry
     from nparam_lint.evidence.named_models import ChosenModel
@@ -113,13 +114,13 @@ class OptionWays:
             for command in commands:
                 command_line = arguments_of_script(command.words)
                 statements = [*command_line, *reader, *self.filled()]
-                yield FilledIn(statements, f"as in {command.place}", command.config)
+                yield FilledIn(statements, f"as in {command.place}", self.config_of(command))
             if commands and not reader:
                 return
         if compose := next(composes(self.statements), None):
             for command in commands:
                 statements = composed_as_said(self.filled(), command.words)
-                yield FilledIn(statements, f"as in {command.place}", command.config)
+                yield FilledIn(statements, f"as in {command.place}", self.config_of(command))
             if ast.unparse(compose.args[0]) == "None":
                 if not commands:
                     raise NoWay("a command names the config")
@@ -209,8 +210,15 @@ class OptionWays:
                     lacking = ", ".join(n for n in unknown if not RUN_SETTING.match(n))
                     more = f"; {lacking} by default, not as it says" if lacking else ""
                     note = f"as in {command.place}{more}"
-                    yield FilledIn([*start, *statements], note, command.config)
+                    yield FilledIn([*start, *statements], note, self.config_of(command))
                     tried.add((key, *environ))
+
+    def config_of(self, command: Command) -> str:
+        """The config file that a command gives by an option for one: `--data coco.yaml` is none."""
+        by_option = command.by_option(self.options_elsewhere | self.options)
+        given = (w for name, words in by_option.items() if CONFIG_OPTION.match(name) for w in words)
+        paths = (word.rpartition("=")[2].removeprefix("./") for word in given)
+        return next(filter(self.search.query.commands.is_config, paths), "")
 
     def as_command_says(self, by_option: Mapping[str, Sequence[str]]) -> list[ast.stmt]:
         if not self.flags:

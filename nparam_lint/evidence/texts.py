@@ -144,7 +144,7 @@ def code_of_notebook(text: str) -> str:
         forms = (json.dumps(line), json.dumps(line, ensure_ascii=False))
         at = next((n for n in range(at, len(raw)) if raw[n] in forms), len(raw)) + 1
         numbers.append(at - 1)
-    if numbers[-1:] == [len(raw)]:
+    if numbers[-1:] == [len(raw)]:  # one was not found, so that none after it was looked for
         numbers = [*range(len(raw), len(raw) + len(numbers))]
     lines = [""] * (len(raw) + len(numbers))
     places = iter(numbers)

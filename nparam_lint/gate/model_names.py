@@ -265,11 +265,11 @@ class ModelNames:
                 for key in dict.fromkeys((name_key(name), name_key(plain))):
                     self.by_key[key].append(NamedModel(model, measured, name))
             location, _, name = model.target.partition("::")
-            config = _config_of(model.target, model.way)
-            is_file = config and model.way and model.way.kind == "config"
-            at = model.way.position.path if model.way and is_file else ""  # of several sizes
-            for path in dict.fromkeys(filter(None, (config, at))):
-                self.by_path[path].append(NamedModel(model, measured, config))
+            paths = [_config_of(model.target, model.way)]
+            if model.way and model.way.kind == "config":  # which may be of one size of the file
+                paths.append(model.way.position.path)
+            for path in dict.fromkeys(filter(None, paths)):
+                self.by_path[path].append(NamedModel(model, measured, paths[0]))
             self.models.append(NamedModel(model, measured, name.partition("(")[0] or location))
         self.by_key.pop("", None)
         self.unsure = {failed.target for failed in report.failed_ways}
@@ -334,10 +334,8 @@ class ModelNames:
                 strength = "certain" if is_certain else "likely"
                 return Binding(nearest, strength, f"the text names {name}")
         if count.in_file and (models := self.by_path.get(at.path)):
-            ways = [(model, model.report.way) for model in models]
-            of_line = [model for model, way in ways if way and way.position.line == at.line]
-            models = of_line or models
-            return Binding(models, "certain", "it stands in the config of this model")
+            of_line = [m for m in models if m.report.way and m.report.way.position.line == at.line]
+            return Binding(of_line or models, "certain", "it stands in the config of this model")
         for name in count.names if count.is_name else ():
             if begun := self._begun(name):
                 return Binding(begun, "likely", f"its name begins like {name}", confirms=True)

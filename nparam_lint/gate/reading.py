@@ -48,7 +48,7 @@ from nparam_lint.ground.facts import digest
 from nparam_lint.ground.findings import Finding, finding
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.notation.budget import Budget
-from nparam_lint.ground.orders import Build, Recipe
+from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, DOC_SUFFIXES, place_of, within
 from nparam_lint.ground.time_limit import TooSlow, time_limit
 from nparam_lint.ground.values import Origin, Position, Way
@@ -363,9 +363,12 @@ def known_kinds(
     several: dict[str, str] = {}
     recipes: dict[Target, Recipe] = {}
     by_target = {candidate.target: candidate for candidate in candidates}
-    paths = listed(session, list_configs, list_texts)
-    query = EvidenceQuery(discovery, (), paths, reader(session.root))
-    for path, models in configs.ConfigModels(query).whole():
+    every = config_models(discovery, session)
+    query = every.files.query
+    has_files = any(not target.callable for target in by_target)
+    for path, models in every.whole() if has_files else ():
+        if Target(path, "") not in by_target:
+            continue
         if len(models) == 1:
             recipes[Target(path, "")] = models[0][1].recipe
         else:
@@ -373,7 +376,8 @@ def known_kinds(
             several[path] = f": it holds {len(models)} of them ({names})"
     inside = {c.target: c.build.recipe.arguments for c in candidates if c.target.callable}
     if inside:
-        files = [path for path in dict.fromkeys(at.location for at in inside) if path in paths]
+        locations = dict.fromkeys(target.location for target in inside)
+        files = [path for path in locations if path in query.other_files]
         session.inputs.add_source(str(session.home), files, lambda at: digest(query.content(at)))
         recipes |= notebooks.recipes(query, inside)
     for target in by_target.keys() & recipes.keys():
@@ -384,7 +388,8 @@ def known_kinds(
             experts_per_token=build.recipe.experts_per_token,
         )
         is_way = bool(target.callable)
-        by_target[target].build = Build("", recipe, build.device, is_way=is_way)
+        changed = dataclasses.replace(build, callable="", recipe=recipe, is_way=is_way)
+        by_target[target].build = changed
     return several
 
 

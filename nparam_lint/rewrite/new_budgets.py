@@ -76,7 +76,8 @@ def plan_init(session: Session, paths: Sequence[Path], wishes: Wishes) -> Plan:
         if candidate.definitions and (target := str(candidate.target)) not in declared_targets
     }
     new: list[_New] = []
-    in_notebooks: set[str] = set()
+    apart = (c.target for c in selection.candidates if not c.target.is_importable)
+    in_notebooks = {str(target) for target in apart if target.callable} - declared_targets
     leftovers: list[Left] = []
 
     def edit(target: str, measured: Measured, at: Position, origin: Origin) -> Edit:
@@ -95,9 +96,8 @@ def plan_init(session: Session, paths: Sequence[Path], wishes: Wishes) -> Plan:
         if model.target in configs and measured:
             new.append(_New(edit(model.target, measured, model.position, "comment"), None))
         is_part = not (wishes.every or model.top_level)
-        is_new = model.target not in declared_targets | in_notebooks
-        if measured and is_new and not is_part and ".ipynb::" in model.target:
-            in_notebooks.add(model.target)  # by its first call
+        if measured and model.target in in_notebooks and not is_part:
+            in_notebooks.remove(model.target)  # by its first call
             planned = edit(model.target, measured, model.position, "config")
             new.append(_New(planned, None, is_key=True))
         if definition is None or model.way is not None or is_part:
