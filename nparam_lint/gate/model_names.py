@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from nparam_lint.count.measured import Measured
-from nparam_lint.discover.claims.count_words import ABOUT, LIMITS
+from nparam_lint.discover.claims.count_words import ABOUT, LIMITS, NOUN_ABROAD
 from nparam_lint.ground.paths import ancestors, parent
 
 if TYPE_CHECKING:
@@ -92,7 +92,9 @@ _STATES = re.compile(
     \W*(?:(?:{_KIND}|that|which)\W+)*
     (?:(?:has|have|having|with|is|contains?|containing|comprises|counts|totals|consists\s+of|uses|at
     |totali[sz]ing|of|in|(?:has|contains?)\s[0-9][\w.]*\s[a-z]+)\b\W*
-    (?:(?:{_FILL}|{_KIND_OF_MODEL}|and)\b\W*)*)*""",
+    (?:(?:{_FILL}|{_KIND_OF_MODEL}|and)\b\W*)*)*
+    |\s*(?:的|の|의)?\s*(?:总?共)?(?:有|имеет|tiene|hat|possui|possède)?\s*
+    (?:{NOUN_ABROAD}\s*[:：]?\s*(?:[约約仅只]?[为為是]|[は는은])?\s*[约約]?\s*)?""",
     re.IGNORECASE | re.VERBOSE,
 )
 _IN_BRACKETS = re.compile(r"[`*_\s]*\(\s*[~≈]?")
@@ -106,10 +108,11 @@ _BEHIND = re.compile(  # the number, or its noun
     rf"""{_NUMBER}(?:[\s-]+(?:[a-z-]+[\s-]+){{0,2}}param(?:eter)?s?
     (?:\s+(?:in\s+total|total|overall|and|with|which|that|while|but|vs|on|by\s+default|each)\b
     |[\s-]+(?:[a-z-]+\s+){{0,3}}(?:model|network|transformer|net|lm|llm|autoencoder|version|cnn)\b
-    |\s*$|\s*[^\w\s])|\s*$|[.,;:)](?:\s|$))""",
+    |\s*$|\s*[^\w\s])|\s*$|[.,;:)](?:\s|$)
+    |\s*(?:(?:[个個]の?|de\s)\s*)?{NOUN_ABROAD}|\s*です)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_CLAUSE = re.compile(r"[,;:]\s|\s[–—-]\s|\s\(|(?<=\w\.)\s+(?=[A-Z])|\n")
+_CLAUSE = re.compile(r"[,;:]\s|[，；：。]|\s[–—-]\s|\s\(|(?<=\w\.)\s+(?=[A-Z])|\n")
 _LINK = re.compile(r"\w+://\S+")
 _NUMBER_BEFORE = re.compile(r"(?<![\w-])[0-9][\w.,]*\s*%?\s*$")
 _WORDS_OF_NAME = 3

@@ -38,7 +38,7 @@ _WRITTEN = re.compile(
 )
 _ITEM = re.compile(r"\s*(?:[-*+•]|\(?(?:[0-9]+|[a-zA-Z]|#)[.)])\s")
 _IMAGE = re.compile(r"!\[[^\]]*$")
-_SUFFIXES = {1: "", 10**3: "k", 10**6: "M", 10**9: "B", 10**12: "T"}
+_SUFFIXES = {1: "", 10**3: "k", 10**4: "e4", 10**6: "M", 10**9: "B", 10**12: "T"}
 
 
 class _Insertion(Struct, frozen=True):
@@ -81,7 +81,9 @@ def plan_numbers(outcomes: Iterable[StatedOutcome], session: Session) -> Plan:
 def _restated(number: re.Match[str], outcome: StatedOutcome) -> str | None:
     """The count in the form of the number that stands there."""
     term = outcome.count.value.terms[0]
-    if len(outcome.count.readings) > 1 or not isinstance(term, Number):
+    # Of `11,0 млн` and `22.797.672` it is the beginning.
+    is_whole = re.search(rf"{re.escape(number['number'])}(?![.,]?[0-9])", outcome.count.text)
+    if len(outcome.count.readings) > 1 or not isinstance(term, Number) or not is_whole:
         return None
     amount = Fraction(re.sub("[,_]", "", number["number"]))
     suffix = _SUFFIXES.get(int(term.value / amount)) if amount else None
@@ -90,7 +92,7 @@ def _restated(number: re.Match[str], outcome: StatedOutcome) -> str | None:
     change = number_style.restate(
         parse_value(number["number"] + suffix), outcome.actual, outcome.count.selector.metric
     )
-    if change is None:
+    if change is None or not change.result.endswith(suffix):
         return None
     return change.result.removesuffix(suffix) + (number["suffix"] or "")
 

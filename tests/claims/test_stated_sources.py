@@ -61,9 +61,27 @@ It has fewer than half of the 7M parameters of BERT.
 
 Version 1.2 takes 3 parameters.
 
+net_a and net_b have 1.5M and 2.5M parameters respectively.
+Of the two models, net_c, net_d and net_e have 1M, 2M and 3M parameters.
+net_f and net_g have 7M parameters.
+
 * total parameters = 55,207,087
 """,
 }
+TABLES["badges"] = """\
+![params](https://img.shields.io/badge/params-1.9M-blue) ![acc](https://img.shields.io/badge/acc-81-red)
+<img alt="size" src="https://img.shields.io/badge/Parameters-555K-blue">
+"""
+TABLES["in Chinese"] = (
+    table("模型 | 参数量 (M) | mIoU", "net_m | 4.05 | 74")
+    + """
+net_m 的参数量约为 405万。net_s 共有 191万 个参数。比 net_m 少 200万 参数。参数 batch = 12800
+"""
+)
+TABLES["with a comma for decimals"] = table("Modell | Parameter", "a | 22.797.672", "b | 31,8 Mio.")
+TABLES["in Russian"] = (
+    "Модель net имеет 11,7 млн параметров, меньше, чем a.\n\nnet: 11,7 млн параметров.\n"
+)
 
 
 MEASURES = [
@@ -88,6 +106,9 @@ OTHERS = {
         "+-------+--------+\n| model | Params |\n+=======+========+\n"
         "| a     | 7M     |\n+-------+--------+\n",
         "=====  ======\nmodel  Params\n=====  ======\na      7M\n=====  ======\n",
+        ".. list-table::\n   :header-rows: 1\n\n   * - Model\n     - Params (M)\n   * - a\n"
+        "     - 5.72\n\nText.\n",
+        '.. csv-table:: More\n   :header: "Model", "Params"\n\n   "a, v2", "86.6M"\n',
     ],
     "paper/main.tex": [
         "\\begin{tabular}{lr}\n\\toprule\nModel & \\#Params (M) \\\\\n\\midrule\n"
@@ -124,6 +145,8 @@ OTHERS = {
         'B = {"vit_b": {"num_params": 86567656}}\n',
         "class ViT_B_16_Weights:\n    num_params = 86567656\n",
         "m = vit_b()  # 86.6M params\n",
+        'PARAMS_M = {\n    "vit_b": 86.6,\n}\nA = {"vit_l": {"params": 304.3}}\n',
+        'num_params = {"lr": None, "a": True, "b": "c"}\nparams = {"d": 7000000}\n',
         '"""Nets.\n\nNet has 9.9M parameters.\n"""\n',
         "f(params=3)\nassert n == 5  # params of f\n",  # arguments
         "def f(:\n    # 7M parameters\n",  # no Python
@@ -186,6 +209,9 @@ def test_a_damaged_checkpoint_states_nothing(content):
     [
         ("a.md", "| Params |" + "|" * 200_000 + " 7"),
         ("a.md", "parameters " + "7M " * 100_000),
+        ("a.md", "parameters and " + "a" * 1900 + " have 7M"),
+        ("a.md", "parameters and " + "a, " * 600 + " have 7M"),
+        ("a.md", "params " + "<img " * 20_000 + "![](" * 20_000),
         ("a.md", "<table>" * 50_000 + "params 7"),
         ("a.tex", "\\begin{tabular}" + "{" * 100_000 + " params 7M"),
         ("a.tex", "\\textbf{" * 50_000 + "params 7M"),

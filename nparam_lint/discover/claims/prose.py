@@ -14,15 +14,21 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.discover.claims.count_words import ABOUT, LIMITS, selector_of, written_value
+from nparam_lint.discover.claims.count_words import (
+    ABOUT,
+    LIMITS,
+    NOUN_ABROAD,
+    UNIT_ABROAD,
+    selector_of,
+    written_value,
+)
 from nparam_lint.discover.claims.docstring_budgets import budget_lines, place_in
-from nparam_lint.ground.notation import TextError
+from nparam_lint.ground.notation import Selector, TextError
 from nparam_lint.ground.notation.grammar import parse_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.ground.notation import Selector
     from nparam_lint.ground.notation.grammar import Value
     from nparam_lint.ground.values import DocLine
 
@@ -59,11 +65,26 @@ _NOUN_FIRST = rf"""
     {_COUNT}(?![\w%+/×*-]|[.,][0-9])"""
 _END = re.compile(r"\s*(?:$|\n|[.,;:)\]](?!\s*[0-9]))")
 
-_MENTION = re.compile(r"param|non.?embedding", re.IGNORECASE)
+_NAME_IN_LIST = r"(?<![\w.+/-])[\w.+/-]+"
+_COUNT_IN_LIST = rf"(?P<low>{_NUMBER})(?P<low_suffix>{_SUFFIX})?"
+_LIST = r"{0}(?:\s*,\s*{0})*\s*,?\s+(?:and|&)\s+{0}"
+_LISTED = rf"""(?P<names>{_LIST.format(_NAME_IN_LIST)})\s*,?\s+(?:have|has|with|contain|use)\s+
+    (?:{ABOUT}\s+)?(?P<counts>{_LIST.format(f"{_NUMBER}{_SUFFIX}?")})
+    [\s-]*(?:{_QUALIFIER}\s+)?{_NOUN}\b"""
+_COUNT_ABROAD = rf"""(?P<about>[~≈约約])?\s*(?<![A-Za-z0-9_.,/+-])(?P<low>[0-9]+(?:[.,][0-9]+)*)
+    (?P<low_suffix>\s*(?:{UNIT_ABROAD}|[kmb](?![a-z0-9_])))?"""
+_ABROAD = (
+    rf"(?P<phrase>{NOUN_ABROAD}[^\n0-9,，;；]{{0,8}}?){_COUNT_ABROAD}",
+    rf"{_COUNT_ABROAD}\s*(?:de\s+|个\s*|個の)?{NOUN_ABROAD}",
+)
+# Of a comparison with another model.
+_ELSEWHERE_ABROAD = r"""[比减減降倍每层層]|低于|少于|超过|不到|より|보다|배|\b(?:раза?|меньше|больше
+    |чем|menos|más\s+que|moins|plus\s+(?:de|que)|weniger|mehr|als)\b"""
+_MENTION = re.compile(rf"param|non.?embedding|{NOUN_ABROAD}", re.IGNORECASE)
 _DIGIT = re.compile("[0-9]")
 _SENTENCE_END = re.compile(
     r"(?<!\bvs)(?<!\bapprox)(?<!\bno)(?<!\bcf)(?<!\bal)(?<!e\.g)(?<!i\.e)[.!?;](?=\s)"
-    r"|\n(?=[^\S\n]*(?:\n|(?:[-*•]|[0-9]+[.)])\s|\w+\s*:))|:[^\S\n]*(?=\n)",
+    r"|[。！？]|\n(?=[^\S\n]*(?:\n|(?:[-*•]|[0-9]+[.)])\s|\w+\s*:))|:[^\S\n]*(?=\n)",
     re.IGNORECASE,
 )
 # About other models, families or parts; or code, or a table.
@@ -76,7 +97,7 @@ _ELSEWHERE = r"""
 _UNREAL = r"""
     \b(?:not|never|neither|nor|no\s+longer|could|would|should|might|may|must|suppose|imagine|assum\w+
     |expected|goal|had|was|were|previous\w*|formerly|used\s+to|before|until|old|once|almost|if|does|did
-    |do|replac\w+|used\s+as|student\s+of|two|three|both|these|those|pruned|distill\w*|quanti[sz]\w*
+    |do|replac\w+|used\s+as|student\s+of|(?:two|three|both)(?!-)|these|those|pruned|distill\w*|quanti[sz]\w*
     |slimm?\w*|\w+s\s+have|no\s*$)\b|n['’]t\b"""
 _UNREAL_AFTER = r"""
     \b(?:not|needed|was|were|does|together|once)\b|n['’]t\b|\?
@@ -132,13 +153,35 @@ def _is_of_named(claim: Claim) -> bool:
 
 def claims_in(lines: Sequence[DocLine]) -> Iterator[Claim]:
     """The claims of some lines that belong together."""
-    text = "\n".join(line.text for line in lines)
-    ends = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
-    for start, end in pairwise(ends):
-        sentence = text[start:end]
+    for start, sentence in _sentences(lines):
         for offset, phrase, selector, value in _phrases(sentence):
             place = place_in(lines, start + offset)
             yield Claim(phrase, selector, value, *place, sentence[:offset], sentence[offset:])
+
+
+def listed_claims(lines: Sequence[DocLine]) -> Iterator[Claim]:
+    """Those of sentences that list as many models as counts: "resnet18 and resnet34 have 11.7M and
+    21.8M parameters"."""
+    for start, sentence in _sentences(lines):
+        is_list = " and " in sentence and _MENTION.search(sentence) and len(sentence) <= _LONGEST
+        for match in re.finditer(_LISTED, sentence, _FLAGS) if is_list else ():
+            names = [n for n in re.findall(_NAME_IN_LIST, match["names"]) if n.lower() != "and"]
+            counts = [*re.finditer(_COUNT_IN_LIST, match["counts"], _FLAGS)]
+            if len(names) < len(counts):
+                continue
+            for name, count in zip(names[-len(counts) :], counts, strict=True):
+                if value := _value(count.groupdict()):
+                    place = place_in(lines, start + match.start("counts") + count.start())
+                    phrase = f"{count[0]} parameters"
+                    yield Claim(phrase, Selector(), value, *place, f"{name} has ", phrase)
+
+
+def _sentences(lines: Sequence[DocLine]) -> Iterator[tuple[int, str]]:
+    """Each with its offset in the text of the lines."""
+    text = "\n".join(line.text for line in lines)
+    ends = [0, *(match.end() for match in _SENTENCE_END.finditer(text)), len(text)]
+    for start, end in pairwise(ends):
+        yield start, text[start:end]
 
 
 def _phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
@@ -158,6 +201,18 @@ def _phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
             phrase = " ".join(sentence[start : match.end()].split())
             count = min(match.start(g) for g in ("limit", "about", "low") if groups[g])
             yield count, phrase, selector, value
+    if re.search(_ELSEWHERE_ABROAD, sentence, _FLAGS):
+        return
+    for pattern in _ABROAD:
+        for match in re.finditer(pattern, sentence, _FLAGS):
+            groups = match.groupdict()
+            value = _value(groups)
+            # The word is that for settings, too.
+            is_count = groups["low_suffix"] or (value and (value.bounds().high or 0) >= 100_000)
+            if value is not None and is_count and match.start("low") not in offsets:
+                offsets.add(match.start("low"))
+                phrase = " ".join(match[0].split())
+                yield match.start("low"), phrase, selector_of(""), value
 
 
 def _is_of_class(sentence: str, match: re.Match[str]) -> bool:
@@ -184,17 +239,17 @@ def _is_of_class(sentence: str, match: re.Match[str]) -> bool:
 
 def _value(groups: dict[str, str | None]) -> Value | None:
     """The claimed count in the notation of budgets; None where it is none."""
-    suffix = groups["high_suffix"] if groups["high"] else groups["low_suffix"]
+    suffix = groups["high_suffix"] if groups.get("high") else groups["low_suffix"]
     suffix = suffix or groups.get("unit")
     low = written_value(groups["low"] or "", groups["low_suffix"] or suffix)
-    limit, sign = groups["limit"], "~" if groups["about"] else ""
+    limit, sign = groups.get("limit"), "~" if groups.get("about") else ""
     if limit:
         sign = "<=" if limit.lower().endswith(("=", "≤", "most", "more than")) else "<"
     try:
-        if groups["high"]:
+        if high := groups.get("high"):
             if limit:
                 return None
-            first, last = parse_value(low), parse_value(written_value(groups["high"], suffix))
+            first, last = parse_value(low), parse_value(written_value(high, suffix))
             lowest, highest = first.bounds().low or 0, last.bounds().high or 0
             if lowest < _SMALLEST_PLAIN or highest > 3 * lowest:
                 return None  # the sizes of a family

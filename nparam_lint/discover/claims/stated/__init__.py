@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.ground.notation.grammar import Value
 
-_CHINESE = "参数量".encode()  # number of parameters
+_ABROAD = re.compile("参数|參數|パラメータ|파라미터|매개변수|[Пп]араметр|ar(?:á|è)met".encode())
 LARGEST = 5_000_000  # bytes of a text: what is longer are data
 _AROUND = 80  # bytes before and after the word
 _COUNT = (
@@ -32,6 +32,7 @@ _COUNT = (
 _NEAR = re.compile(  # in Python, where nearly every file names parameters
     _COUNT
     + rb"""[\s-]+(?:[a-z]+[\s-]+){0,2}\#?[Pp]aram
+    |[Pp]aram\w*["']\s*:\s*[0-9]+\.[0-9]|(?:[Pp]aram|PARAM)\w*\s*(?::[^=\n]+)?=\s*\{\s*["']
     |(?<!n)[Pp]aram\w*["'`*]{0,3}\s*(?:\([^()\n]{0,20}\)\s*)?(?:[:=]|\bis\b|\bare\b)[^\n0-9]{0,20}"""
     + _COUNT,
     re.VERBOSE,
@@ -106,7 +107,7 @@ def stated_counts(path: str, content: bytes) -> Iterable[StatedCount]:
     is_binary = name.endswith(".safetensors")
     if source is None or (len(content) > LARGEST and not is_binary):
         return ()
-    has_word = b"aram" in content or b"ARAM" in content or _CHINESE in content
+    has_word = b"aram" in content or b"ARAM" in content or _ABROAD.search(content)
     if not is_binary and not (_has_count(content) if name.endswith(".py") else has_word):
         return ()
     reader = import_module(f"{__name__}.{source.module}")
@@ -118,9 +119,10 @@ def stated_counts(path: str, content: bytes) -> Iterable[StatedCount]:
 def _has_count(content: bytes) -> bool:
     """Whether a number that may be a count stands near the word. It is looked for around the word,
     as a search that begins at every digit takes twenty times as long."""
-    at = content.find(b"aram")
-    while at >= 0:
-        if _NEAR.search(content, max(at - _AROUND, 0), at + _AROUND):
-            return True
-        at = content.find(b"aram", at + 1)
+    for word in (b"aram", b"ARAM"):
+        at = content.find(word)
+        while at >= 0:
+            if _NEAR.search(content, max(at - _AROUND, 0), at + _AROUND):
+                return True
+            at = content.find(word, at + 1)
     return False

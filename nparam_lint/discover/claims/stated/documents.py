@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.discover.claims.doc_text import DocText, cells, is_row, plain
 from nparam_lint.discover.claims.stated.config_keys import counts_in_keys
+from nparam_lint.discover.claims.stated.result_tables import cells_of_csv
 from nparam_lint.discover.claims.stated.sentences import counts_in_text
 from nparam_lint.discover.claims.stated.tables import GridCell, counts_in_table
 from nparam_lint.ground.paths import is_doc
@@ -25,13 +26,22 @@ _RULE = re.compile(
     r"\s*(?:\|?[\s:|+=-]*-{2,}[\s:|+=-]*|\+[-=+]+\+|\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+\|?)\s*$"
 )
 _UNSEEN = re.compile(  # emphasis, but no product: `2 * 7M`, `2*7M`
-    r"""\]\([^)]*\)|~~.*?~~|<[^>]*>|`|(?<![\w)*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w(*])
+    r"""\]\([^)]{0,2000}\)|~~.{0,2000}?~~|<[^>]{0,2000}>|`
+    |(?<![\w)*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w(*])
     |(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)""",
     re.VERBOSE,
+)
+_BADGE = re.compile(
+    r"""(?:\]\([^)\s]{0,99}|<img\b[^>]{0,200})/badge/[^-)\s/]{0,40}?param(?:eter)?s?-(?P<number>[0-9.]+[kmb]?)-
+    (?:[^)\s]{0,200}\)|[^>]{0,200}>)""",
+    re.IGNORECASE | re.VERBOSE,
 )
 _LEVELS = {"=": 1, "-": 2}  # of headings that are underlined
 _SIMPLE = re.compile(r"\s*=+(?:\s+=+)+\s*$")
 _MOST_COLUMNS = 200
+_DIRECTIVE = re.compile(r"([ \t]*)\.\. (list|csv)-table::")
+_LIST_ITEM = re.compile(r"([ \t]*(?:[*+-][ \t]+)?[*+-](?:[ \t]+|$))(.*)")
+_CSV_HEAD = re.compile(r"[ \t]*:header:[ \t]*")
 
 
 def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
@@ -45,6 +55,9 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
         yield from counts_in_keys(raw[: doc.front - 1])
         lines[: doc.front] = [""] * doc.front
     headings = _headings(lines)
+    for first, last, rows in _directives(raw) if doc.is_rest else ():
+        yield from counts_in_table(rows, headings[first])
+        lines[first:last] = [""] * (last - first)
     number = 0
     while number < len(lines):
         stop = number + 1
@@ -107,8 +120,37 @@ def _headings(lines: Sequence[str]) -> list[tuple[str, ...]]:
 
 
 def _seen(line: str) -> str:
-    """A line of text, in which addresses of links and marks are blanks, so that places stay."""
+    """A line of text, in which addresses of links and marks are blanks, so that places stay; of a
+    badge it shows what that does, `params: 1.9M`."""
+
+    def shown(badge: re.Match[str]) -> str:
+        at, end = badge.start("number") - badge.start(), badge.end() - badge.start("number")
+        return f"{'; params:':>{at}}{badge['number']:{end}}"
+
+    line = _BADGE.sub(shown, line)
     return _UNSEEN.sub(lambda m: " " * len(m[0]), line)
+
+
+def _directives(lines: Sequence[str]) -> Iterator[tuple[int, int, list[list[GridCell]]]]:
+    """The tables that directives of reStructuredText write as lists and as CSV; each with its first
+    line and the one behind its last."""
+    for first, line in enumerate(lines):
+        if (directive := _DIRECTIVE.match(line)) is None:
+            continue
+        depth, last = len(directive[1]), first + 1
+        while last < len(lines) and re.match(rf"[ \t]{{{depth + 1}}}|[ \t]*$", lines[last]):
+            last += 1
+        rows: list[list[GridCell]] = []
+        for number, text in enumerate(lines[first + 1 : last], first + 2):
+            if directive[2] == "list":
+                item = _LIST_ITEM.match(text)
+                if item and item[1].split()[1:]:  # `* - `, a new row
+                    rows.append([])
+                if item and rows:
+                    rows[-1].append(_cell(item[2], number, item.end(1)))
+            elif (head := _CSV_HEAD.match(text)) or not text.lstrip().startswith(":"):
+                rows.append(cells_of_csv(text, number, head.end() if head else 0))
+        yield first, last, [row for row in rows if row]
 
 
 def _cell(source: str, number: int, start: int) -> GridCell:

@@ -9,6 +9,8 @@ from collections import Counter
 from contextlib import suppress
 from typing import TYPE_CHECKING, TypeAlias
 
+from msgspec.structs import replace
+
 from nparam_lint.discover.claims.count_words import selector_of
 from nparam_lint.discover.claims.stated import StatedCount
 from nparam_lint.discover.claims.stated.sentences import (
@@ -101,24 +103,14 @@ def _keys(node: ast.AST, around: tuple[str, ...], lines: Sequence[str]) -> Itera
         beside = (*beside, node.name)
     for key, value in entries_by_key:
         unit = key_unit(key)
-        if unit is None or not isinstance(value, ast.Constant) or is_of_run(next(iter(around), "")):
+        if unit is None or is_of_run(next(iter(around), "")):
             continue
-        written = lines[value.lineno - 1].encode()[value.col_offset : value.end_col_offset]
-        text = written.decode("utf-8", "replace").strip("\"'")
-        readings = readings_of(text, unit[0]) if isinstance(value.value, (int, float, str)) else ()
-        is_large = not isinstance(value.value, int) or value.value >= _LEAST
-        if readings and not isinstance(value.value, bool) and (unit[1] or is_large):
-            column = len(lines[value.lineno - 1].encode()[: value.col_offset].decode()) + 1
-            yield StatedCount(
-                f"{key}={text}",
-                readings,
-                selector_of(key),
-                value.lineno,
-                column + isinstance(value.value, str),
-                (*beside, *around),
-                is_name=True,
-                called=called,
-            )
+        if isinstance(value, ast.Dict):  # `PARAMS_M = {"vit_tiny": 5.7}`
+            for name, inner_value in zip(map(_text, value.keys), value.values, strict=True):
+                if name and (count := _count(key, inner_value, lines)) and unit[1]:
+                    yield replace(count, names=(name, *around))
+        elif count := _count(key, value, lines):
+            yield replace(count, names=(*beside, *around), called=called)
     if isinstance(node, _SCOPES):
         around = (node.name, *around)
     if isinstance(node, ast.Assign):
@@ -129,6 +121,23 @@ def _keys(node: ast.AST, around: tuple[str, ...], lines: Sequence[str]) -> Itera
     for child in ast.iter_child_nodes(node):
         above = inner.get(id(child))
         yield from _keys(child, (above, *outer) if above else outer, lines)
+
+
+def _count(key: str, value: ast.expr, lines: Sequence[str]) -> StatedCount | None:
+    """The count that a constant is, which stands at a key of counts."""
+    unit = key_unit(key)
+    if unit is None or not isinstance(value, ast.Constant):
+        return None
+    is_number = isinstance(value.value, (int, float, str)) and not isinstance(value.value, bool)
+    is_large = not isinstance(value.value, int) or value.value >= _LEAST
+    before = lines[value.lineno - 1].encode()
+    text = before[value.col_offset : value.end_col_offset].decode("utf-8", "replace").strip("\"'")
+    readings = readings_of(text, unit[0]) if is_number and (unit[1] or is_large) else ()
+    if not readings:
+        return None
+    column = len(before[: value.col_offset].decode()) + 1 + isinstance(value.value, str)
+    place = value.lineno, column
+    return StatedCount(f"{key}={text}", readings, selector_of(key), *place, is_name=True)
 
 
 def _assigned(statement: ast.stmt) -> Iterator[tuple[str | None, ast.expr]]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from nparam_lint.discover.claims.comment_budgets import comments
-from nparam_lint.discover.claims.prose import claims_in, find_claims
+from nparam_lint.discover.claims.prose import claims_in, find_claims, listed_claims
 from nparam_lint.discover.claims.stated import StatedCount
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def counts_in_text(
 ) -> Iterator[StatedCount]:
     """The counts of some lines that belong together; the model is named in the sentence, or in what
     is `around`. `code`: what a comment is about; it names the model in the line of the number."""
-    for claim in claims_in(lines):
+    for claim in (*claims_in(lines), *listed_claims(lines)):
         before, after = claim.before, claim.after
         if code is not None:
             before, after = before.rpartition("\n")[2], after.partition("\n")[0]

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 # Of what a row is about.
 _NAMED = re.compile(
     r"(?:the\s+)?(?:model|student|method|name|arch|architecture|network|net|variant|config|configuration|version|size|class)s?"
-    r"(?:[\s_-]*(?:names?|size|id|variant|type|config))?",
+    r"(?:[\s_-]*(?:names?|size|id|variant|type|config))?"
+    r"|模型(?:名称?)?|模型名稱?|网络|方法|名称|モデル名?|모델|модель|modelo|mod[eè]le?|modell",
     re.IGNORECASE,
 )
 _METHOD = re.compile(r"(?:the\s+)?method", re.IGNORECASE)

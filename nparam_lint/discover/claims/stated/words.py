@@ -5,7 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.claims.count_words import suffix_of, written_value
+from nparam_lint.discover.claims.count_words import (
+    NOUN_ABROAD,
+    UNIT_ABROAD,
+    plain_number,
+    suffix_of,
+    written_value,
+)
 from nparam_lint.ground.notation import TextError
 from nparam_lint.ground.notation.grammar import Value, parse_value
 
@@ -16,8 +22,8 @@ _QUALIFIER = r"""(?:total|overall|model|network|trainable|learnable|non[-_\s]?tr
     |active|activated|frozen|non[-_\s]?embedding)"""
 _HEAD = re.compile(
     rf"""(?:(?:number|num\.?|no\.?|nb\.?|\#|n)[\s_]*(?:of[\s_]+)?)?(?:{_QUALIFIER}[\s_]+){{0,2}}
-    (?:model[\s_]+)?\#?\s*(?:param(?:eter)?s?|参数量)\.?\s?\#?(?:[\s_]*(?:count|number|size))?
-    (?:[\s,_]*(?:in[\s_]+)?[(\[/（]?\s*(?P<unit>[kmgbt]|mi?b|megabytes?|thousands?|millions?|billions?|mil|mn|bn|1e[36]|(?:×\s?)?10(?:\^?[36]|[³⁶]))\s*[)\]）]?)?
+    (?:model[\s_]+|模型)?\#?\s*(?:param(?:eter)?s?|{NOUN_ABROAD})\.?\s?\#?(?:[\s_]*(?:count|number|size))?
+    (?:[\s,_]*(?:in[\s_]+)?[(\[/（]?\s*(?P<unit>[kmgbt]|mi?b|megabytes?|thousands?|millions?|billions?|mil|mn|bn|{UNIT_ABROAD}|1e[36]|(?:×\s?)?10(?:\^?[36]|[³⁶]))\s*[)\]）]?)?
     (?:\s*[(\[（]\s*(?:total|trainable)\s*[)\]])?\s*[↓*:]?""",
     re.IGNORECASE | re.VERBOSE,
 )
@@ -39,9 +45,10 @@ _OF_ANOTHER = re.compile(
 _OF_RUN = re.compile(r"optim\w*|hpo|search|sched\w*|loss|data\w*|augment\w*", re.IGNORECASE)
 _BARE_KEYS = {"param", "params", "parameter", "parameters"}
 _CELL = re.compile(
-    r"""[~≈∼<≤]?\s*(?P<number>[0-9]{1,3}(?:[,_'\s][0-9]{3})+|[0-9]+(?:\.[0-9]+)?(?:[eE]\+?[0-9]+)?)
-    \s*(?P<suffix>[kmgbtKMGBT]|[mMbB]n|thousand|million|billion|mil\.?)?(?:\s*(?:params?|parameters)\.?)?
-    (?:\s*\(total\))?""",
+    rf"""[~≈∼<≤]?\s*(?P<number>[0-9]{{1,3}}(?:[,_'\s][0-9]{{3}})+|[0-9]{{1,3}}(?:\.[0-9]{{3}}){{2,}}
+    |[0-9]+,[0-9]{{1,2}}|[0-9]+(?:\.[0-9]+)?(?:[eE]\+?[0-9]+)?)
+    \s*(?P<suffix>[kmgbtKMGBT]|[mMbB]n|thousand|million|billion|mil\.?|{UNIT_ABROAD})?
+    (?:\s*(?:params?|parameters)\.?)?(?:\s*\(total\))?""",
     re.VERBOSE,
 )
 _MEGABYTES = re.compile(r"(?<![a-z])(?:mi?b|megabytes?)(?![a-z])", re.IGNORECASE)
@@ -93,7 +100,7 @@ def readings_of(text: str, unit: str = "") -> tuple[Value, ...]:
     match = _CELL.fullmatch(text.strip())
     if match is None:
         return ()
-    number = re.sub(r"[,_'\s]", "", match["number"])
+    number = plain_number(match["number"])
     suffix = suffix_of(match["suffix"]) or unit
     is_whole = re.fullmatch("[0-9]+", number) is not None
     if suffix:
