@@ -75,7 +75,8 @@ TABLES["badges"] = """\
 TABLES["in Chinese"] = (
     table("模型 | 参数量 (M) | mIoU", "net_m | 4.05 | 74")
     + """
-net_m 的参数量约为 405万。net_s 共有 191万 个参数。比 net_m 少 200万 参数。参数 batch = 12800
+net_m 的参数量约为 405万。net_s 共有 191万 个参数。比 net_m 少 200万 参数。参数 batch = 12800。
+参数量 500M-1B
 """
 )
 TABLES["with a comma for decimals"] = table("Modell | Parameter", "a | 22.797.672", "b | 31,8 Mio.")
@@ -146,7 +147,8 @@ OTHERS = {
         "class ViT_B_16_Weights:\n    num_params = 86567656\n",
         "m = vit_b()  # 86.6M params\n",
         'PARAMS_M = {\n    "vit_b": 86.6,\n}\nA = {"vit_l": {"params": 304.3}}\n',
-        'num_params = {"lr": None, "a": True, "b": "c"}\nparams = {"d": 7000000}\n',
+        'num_params = {"lr": None, "a": True, "b": "c"}\nparams = {"d": 7000000}\n'
+        'MODEL_PARAM = {"e": 700}\n',
         '"""Nets.\n\nNet has 9.9M parameters.\n"""\n',
         "f(params=3)\nassert n == 5  # params of f\n",  # arguments
         "def f(:\n    # 7M parameters\n",  # no Python

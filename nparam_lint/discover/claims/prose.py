@@ -72,14 +72,14 @@ _LISTED = rf"""(?P<names>{_LIST.format(_NAME_IN_LIST)})\s*,?\s+(?:have|has|with|
     (?:{ABOUT}\s+)?(?P<counts>{_LIST.format(f"{_NUMBER}{_SUFFIX}?")})
     [\s-]*(?:{_QUALIFIER}\s+)?{_NOUN}\b"""
 _COUNT_ABROAD = rf"""(?P<about>[~≈约約])?\s*(?<![A-Za-z0-9_.,/+-])(?P<low>[0-9]+(?:[.,][0-9]+)*)
-    (?P<low_suffix>\s*(?:{UNIT_ABROAD}|[kmb](?![a-z0-9_])))?"""
+    (?P<low_suffix>\s*(?:{UNIT_ABROAD}|[kmb](?![a-z0-9_])))?(?!\s*[-~～–到至]\s*[0-9])"""
 _ABROAD = (
     rf"(?P<phrase>{NOUN_ABROAD}[^\n0-9,，;；]{{0,8}}?){_COUNT_ABROAD}",
     rf"{_COUNT_ABROAD}\s*(?:de\s+|个\s*|個の)?{NOUN_ABROAD}",
 )
 # Of a comparison with another model.
-_ELSEWHERE_ABROAD = r"""[比减減降倍每层層]|低于|少于|超过|不到|より|보다|배|\b(?:раза?|меньше|больше
-    |чем|menos|más\s+que|moins|plus\s+(?:de|que)|weniger|mehr|als)\b"""
+_ELSEWHERE_ABROAD = r"""[比减減降增倍每层層]|低于|少于|超过|不到|より|보다|배|\b(?:раза?|меньше
+    |больше|чем|menos|más\s+que|moins|plus\s+(?:de|que)|weniger|mehr|als)\b"""
 _MENTION = re.compile(rf"param|non.?embedding|{NOUN_ABROAD}", re.IGNORECASE)
 _DIGIT = re.compile("[0-9]")
 _SENTENCE_END = re.compile(

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 _Documented: TypeAlias = "ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef"
 _SCOPES = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _QUOTES = re.compile(r"^\s*[rRuU]?(?:\"\"\"|''')|(?:\"\"\"|''')\s*$")
+# A dictionary is of counts, where `MODEL_PARAM` holds arguments.
+_COUNTS = re.compile(r"^(?:n|nb|num|no|number_of|total)_|count", re.IGNORECASE)
 _LONGEST_NAME = 120
 _LEAST = 10_000  # what a key such as `params` may mean otherwise
 
@@ -106,8 +108,9 @@ def _keys(node: ast.AST, around: tuple[str, ...], lines: Sequence[str]) -> Itera
         if unit is None or is_of_run(next(iter(around), "")):
             continue
         if isinstance(value, ast.Dict):  # `PARAMS_M = {"vit_tiny": 5.7}`
+            is_of_counts = unit[0] or _COUNTS.search(key)
             for name, inner_value in zip(map(_text, value.keys), value.values, strict=True):
-                if name and (count := _count(key, inner_value, lines)) and unit[1]:
+                if is_of_counts and name and (count := _count(key, inner_value, lines)):
                     yield replace(count, names=(name, *around))
         elif count := _count(key, value, lines):
             yield replace(count, names=(*beside, *around), called=called)
