@@ -72,6 +72,7 @@ LATE = frozenset(
     gate.shards
     gate.stated_counts
     gate.ways
+    ground.lines
     ground.notation.expression
     ground.version
     report

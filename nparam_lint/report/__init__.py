@@ -109,6 +109,11 @@ class Column(Struct, frozen=True):
     notes: bool = False
     empty: bool = False
 
+    @property
+    def is_code(self) -> bool:
+        """Whether documents other than a terminal's set it as code."""
+        return self.kind in ("code", "path", "formula")
+
 
 class Cell(Struct, frozen=True):
     """`share`: of a whole, given up first where there is no room. `short`: what stands in place of
@@ -174,9 +179,9 @@ class Table(Struct, frozen=True):
         """The table without the columns that are empty in every row; the first column always
         stays."""
         texts = [row.texts for row in self.rows]
-        kept = [i for i in range(len(self.columns)) if not i or any(text[i] for text in texts)]
-        rows = [replace(row, cells=tuple(row.cells[i] for i in kept)) for row in self.rows]
-        return replace(self, columns=tuple(self.columns[i] for i in kept), rows=tuple(rows))
+        filled = [i for i in range(len(self.columns)) if not i or any(text[i] for text in texts)]
+        rows = [replace(row, cells=tuple(row.cells[i] for i in filled)) for row in self.rows]
+        return replace(self, columns=tuple(self.columns[i] for i in filled), rows=tuple(rows))
 
 
 class ListingLine(Struct, frozen=True):

@@ -132,12 +132,20 @@ def annotate_document(report: Report, root: Path, request: str, file: str | None
         if not (shown or model.host) and isinstance(model.measurement, NotMeasured)
     )
     answer = _Answer(report, request, shown, alike, next(failed, None))
+    lines = []
+    for source in shown:
+        for row in (row for row in source.rows if row.count):
+            times = f" ({row.times:,}×)" if row.times > 1 else ""
+            part = f"{style.share(row.count, source.total)} of {clean(source.built.call)}"
+            lines.append(f"{row.place}:1: {row.count:,} parameters{times}, {part}")
+    if answer.failed:
+        lines.append(f"{request}: not measured: {clean(answer.failed[1].reason)}")
     return Document(
         "annotate",
         lambda: _data(answer),
         lambda options: _page(answer, options),
         report.error,
-        lines=tuple(_concise(answer)),
+        lines=tuple(lines),
     )
 
 
@@ -263,16 +271,6 @@ def _sections(source: AnnotatedModel, options: Options) -> Iterator[Section]:
     table = Table(columns, tuple(rows), (Step("shorten", "made in", 16),), noun="file")
     if table.rows:
         yield Section((Text("Made in other files; above, at the line that led there:"), table))
-
-
-def _concise(answer: _Answer) -> Iterator[str]:
-    for source in answer.shown:
-        for row in (row for row in source.rows if row.count):
-            times = f" ({row.times:,}×)" if row.times > 1 else ""
-            part = f"{style.share(row.count, source.total)} of {clean(source.built.call)}"
-            yield f"{row.place}:1: {row.count:,} parameters{times}, {part}"
-    if answer.failed:
-        yield f"{answer.request}: not measured: {clean(answer.failed[1].reason)}"
 
 
 # --- for programs ---------------------------------------------------------------------------------

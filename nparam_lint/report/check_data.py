@@ -11,7 +11,6 @@ from msgspec import UNSET, UnsetType
 
 from nparam_lint.count.measured import (
     Cause,
-    DeviceResult,
     DtypeRow,
     Measured,
     Measurement,
@@ -233,7 +232,13 @@ def build_data(measured: Measured) -> MeasuredBuild:
 
 def _build_values(measured: Measurement) -> dict[str, Any]:
     """What a record does not have as the measurement has it."""
-    values = {"devices": {name: _device(device) for name, device in measured.devices.items()}}
+    devices = {}
+    for name, device in measured.devices.items():  # `reason` says of an absent one that it is
+        named = {n: getattr(device, n) for n in ("total", "reason", "bytes")}
+        answers = {n: value for n, value in named.items() if value is not None}
+        differences = device.differences or UNSET
+        devices[name] = DeviceRecord(status=device.status, **answers, differences=differences)
+    values: dict[str, Any] = {"devices": devices}
     if not isinstance(measured, Measured):
         return values
     rows: Any = measured.modules
@@ -243,10 +248,3 @@ def _build_values(measured: Measurement) -> dict[str, Any]:
     lines = [record(LineRecord, row) for row in measured.lines]
     counts, parameters = measured.counts.by_name(), measured.parameters or UNSET
     return values | {"modules": rows, "lines": lines, "counts": counts, "parameters": parameters}
-
-
-def _device(device: DeviceResult) -> DeviceRecord:
-    """`reason` says of an absent one that it is."""
-    names = ("total", "reason", "bytes")
-    values = {name: value for name in names if (value := getattr(device, name)) is not None}
-    return DeviceRecord(status=device.status, **values, differences=device.differences or UNSET)

@@ -65,8 +65,8 @@ def _page(report: Report, options: Options) -> Page:
         headline = " · ".join(words if is_judged else [*words, _undeclared(report)])
         mark = worst(report.findings) or ("✓" if is_judged or report.source_only else "–")
     summary = _summary(report, verdicts, options)
-    told = report.models, report.skipped, report.failed_ways, report.findings, report.error
-    if not any(told):
+    subjects = report.models, report.skipped, report.failed_ways, report.findings, report.error
+    if not any(subjects):
         return Page((), mark, headline, nothing_found(report, options), summary)
     sections = [] if report.error else [*_counted_models(report, options)]
     gaps = (report.error, report.skipped, report.failed_ways, report.ways_left, report.test_files)
@@ -163,8 +163,8 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
     if broken and not options.verbose:
         alike = {f.target for group in findings.shared_causes(report.findings) for f in group[1:]}
         hidden += [model for model in broken if model.target in alike]
-        apart = [model for model in broken if model.target not in alike]
-        hidden += apart[_BRIEF_TABLES if options.is_brief else _FEW_MODELS :]
+        distinct = [model for model in broken if model.target not in alike]
+        hidden += distinct[_BRIEF_TABLES if options.is_brief else _FEW_MODELS :]
     hidden_ids = {id(model) for model in hidden}  # to compare thousands of reports takes minutes
     for modules, model in tables.items():
         if id(model) not in hidden_ids:

@@ -102,7 +102,15 @@ def _page(outcomes: Sequence[StatedOutcome], options: Options) -> Page:
             continue
         shown = alike if options.verbose else alike[:_MOST]
         notes = [f"… and {len(alike) - len(shown):,} more: -v"] if len(shown) < len(alike) else []
-        table = Table(_COLUMNS, tuple(map(_row, shown)), _STEPS, notes=tuple(notes), noun="count")
+        rows = []
+        for outcome in shown:
+            mark = _MARKS[outcome.verdict] if outcome.strength != "likely" else "?"
+            actual = f"{outcome.actual:,}" if outcome.actual is not None else ""
+            texts = (str(outcome.position), outcome.count.text, outcome.name)
+            cells = (*map(clean, texts), actual, clean(outcome.because))
+            below = (clean(outcome.explanation),) if outcome.explanation else ()
+            rows.append(Row(cells, mark, MARK_TONES.get(mark, ""), below))
+        table = Table(_COLUMNS, tuple(rows), _STEPS, notes=tuple(notes), noun="count")
         sections.append(Section((table.filled,), title=_TITLES[kind], always=kind[0] == "wrong"))
     counts = [f"{len(alike):,} {_TITLES[kind]}" for kind, alike in by_kind.items() if alike]
     summary = f"{plural(len(outcomes), 'stated count')}: {' · '.join(counts)}"
@@ -111,20 +119,3 @@ def _page(outcomes: Sequence[StatedOutcome], options: Options) -> Page:
     mark = "✗" if by_kind["wrong", "certain"] else "✓" if outcomes else "–"
     sections.append(Section((Text(summary),), always=True))
     return Page(tuple(sections), mark, summary)
-
-
-def _row(outcome: StatedOutcome) -> Row:
-    mark = _MARKS[outcome.verdict] if outcome.strength != "likely" else "?"
-    below = (clean(outcome.explanation),) if outcome.explanation else ()
-    return Row(
-        (
-            clean(str(outcome.position)),
-            clean(outcome.count.text),
-            clean(outcome.name),
-            f"{outcome.actual:,}" if outcome.actual is not None else "",
-            clean(outcome.because),
-        ),
-        mark,
-        MARK_TONES.get(mark, ""),
-        below,
-    )

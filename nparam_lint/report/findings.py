@@ -133,20 +133,18 @@ def joined(findings: Sequence[Finding]) -> list[Finding]:
     which they are."""
     groups = {id(group[0]): group for group in shared_causes(findings)}
     others = {id(finding) for group in groups.values() for finding in group[1:]}
-    return [
-        _with_rows(groups[id(finding)]) if id(finding) in groups else finding
-        for finding in findings
-        if id(finding) not in others
-    ]
-
-
-def _with_rows(group: Sequence[Finding]) -> Finding:
-    about = one_for(group)
-    rows = [f"  {row}" for row in _rows(group, _WIDTH, _ROWS)]
-    if not about.changes:
-        lines = excerpt(about.lines, about.position.path, _WIDTH, Paint(False))
-        rows = [*(line[4:] for line in lines), *rows]
-    return replace(about, detail=(*rows, *about.detail))
+    joint = []
+    for finding in findings:
+        if group := groups.get(id(finding)):
+            about = one_for(group)
+            rows = [f"  {row}" for row in _rows(group, _WIDTH, _ROWS)]
+            if not about.changes:
+                lines = excerpt(about.lines, about.position.path, _WIDTH, Paint(False))
+                rows = [*(line[4:] for line in lines), *rows]
+            joint.append(replace(about, detail=(*rows, *about.detail)))
+        elif id(finding) not in others:
+            joint.append(finding)
+    return joint
 
 
 def one_for(group: Sequence[Finding]) -> Finding:

@@ -15,13 +15,12 @@ from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.report import Table, style
 from nparam_lint.report.budget_outcomes import worst
 from nparam_lint.report.findings import beside_excerpt, details, excerpt, parts_of
-from nparam_lint.report.folded_modules import Modules, TreeRow, make_tree
+from nparam_lint.report.folded_modules import Modules, make_tree
 from nparam_lint.report.pictures import DrawnModel, PageData, Picture
 from nparam_lint.report.style import Paint, escape, plural
 
 TONES = {"✓": "good", "✗": "bad", "!": "warn", "–": "none", "Δ": "none"}
 _SAID = {"✓": "holds", "✗": "error", "!": "warning", "–": "no verdict", "Δ": "changed"}
-_CODE = ("code", "path", "formula")
 _WIDTH = 100  # characters of a line of source
 LISTED = 1_000  # findings, or models that were not counted
 _BROWSER = Path(__file__).with_name("browser")
@@ -103,7 +102,7 @@ def block_html(table: Table) -> str:
     for row in table.rows[:LISTED]:
         cells = []
         for cell, column in zip(row.full, table.columns, strict=True):
-            words = code_html(cell.text) if column.kind in _CODE else escape(cell.text)
+            words = code_html(cell.text) if column.is_code else escape(cell.text)
             words += f" <small>{escape(cell.share)}</small>" if cell.share else ""
             if column.notes:
                 words += "".join(f'<p class="note">{escape(note)}</p>' for note in row.below)
@@ -166,31 +165,30 @@ def module_table(block: Modules, name: str) -> str:
     classes = (head.replace(" ", "-") for head in _MODULE_COLUMNS)
     columns = zip(classes, _MODULE_COLUMNS, strict=True)
     heads = "".join(f'<th scope="col" class="{kind}">{head}</th>' for kind, head in columns)
+    lines = []
+    for row in rows:
+        module, chips = row.module, ""
+        for mark in row.marks:
+            chip = mark
+            if mark == "tied" and module.tied and row.times == 1:
+                chip = f"tied: {', '.join(module.tied)}"
+            elif mark == "shared":
+                chip = f"shared with {module.shared_with or '(total)'}"
+            chips += f' <span class="chip">{escape(chip)}</span>'
+        times = f"{row.times:,} × " if row.times > 1 else ""
+        cells = (
+            ("own", f"{module.own:,}" if module.own else ""),
+            ("total", times + row.total),
+            ("share", style.share(row.times * row.new, rows[0].module.total)),
+            ("made-at", escape(module.source or "")),
+        )
+        level = f' style="--level:{row.level}"' if row.level else ""
+        title = f'{code_html(row.label)} <span class="type">{escape(module.type)}</span>{chips}'
+        numbers = "".join(f'<td class="{kind}">{cell}</td>' for kind, cell in cells)
+        lines.append(f'<tr><th scope="row"{level}>{title}</th>{numbers}</tr>')
     note = tree.note(rows, f"deeper: nparam-lint show {shlex.quote(name)}")
     return (
         f'<div class="modules"><table><thead><tr>{heads}</tr></thead>\n<tbody>\n'
-        + "\n".join(_module_row(row, rows[0].module.total) for row in rows)
+        + "\n".join(lines)
         + f'\n</tbody></table>{f"""<p class="note">{escape(note)}</p>""" if note else ""}</div>'
     )
-
-
-def _module_row(row: TreeRow, whole: int) -> str:
-    module, chips = row.module, ""
-    for mark in row.marks:
-        chip = mark
-        if mark == "tied" and module.tied and row.times == 1:
-            chip = f"tied: {', '.join(module.tied)}"
-        elif mark == "shared":
-            chip = f"shared with {module.shared_with or '(total)'}"
-        chips += f' <span class="chip">{escape(chip)}</span>'
-    times = f"{row.times:,} × " if row.times > 1 else ""
-    cells = (
-        ("own", f"{module.own:,}" if module.own else ""),
-        ("total", times + row.total),
-        ("share", style.share(row.times * row.new, whole)),
-        ("made-at", escape(module.source or "")),
-    )
-    level = f' style="--level:{row.level}"' if row.level else ""
-    name = f'{code_html(row.label)} <span class="type">{escape(module.type)}</span>{chips}'
-    numbers = "".join(f'<td class="{kind}">{cell}</td>' for kind, cell in cells)
-    return f'<tr><th scope="row"{level}>{name}</th>{numbers}</tr>'

@@ -146,7 +146,15 @@ def _lines(model: ModelReport, name: str) -> list[_Line]:
     claims = budgets_of(model)
     totals = (c for c in claims if not (c.results[0].selector or c.results[0].module))
     main = next(totals, None)
-    lines = [line for claim in claims if claim is not main for line in _claim_lines(claim)]
+    lines: list[_Line] = []
+    for claim in (claim for claim in claims if claim is not main):
+        # One line for what holds, one for each (of a few) that does not; a glob gives many.
+        mark, failures = _mark(claim), claim.failures
+        lines += [_part([result], mark) for result in failures[:_PARTS]]
+        if len(failures) > _PARTS:
+            lines.append(_Line(mark, f"… and {len(failures) - _PARTS:,} more", "", "", "", 1))
+        if successes := claim.successes:
+            lines.append(_part(successes, "✓" if failures else mark))
     if main is not None:
         verdict, tail = _verdict(main.results[0])
         tail += f"  {codes}" if codes else ""
@@ -164,33 +172,18 @@ def _mark(claim: JudgedBudget) -> str:
     return worst(claim.findings) or ("✓" if holds else "✗")
 
 
-def _claim_lines(claim: JudgedBudget) -> list[_Line]:
-    """One line for what holds, one for each (of a few) that does not; a glob gives many."""
-    mark, failures = _mark(claim), claim.failures
-    lines = [_part([result], mark) for result in failures[:_PARTS]]
-    if len(failures) > _PARTS:
-        lines.append(_Line(mark, f"… and {len(failures) - _PARTS:,} more", "", "", "", 1))
-    if successes := claim.successes:
-        lines.append(_part(successes, "✓" if failures else mark))
-    return lines
-
-
 def _part(results: Sequence[BudgetResult], mark: str) -> _Line:
-    name, (verdict, tail) = _modules(results), _verdict(results[0])
-    count = counts_words(results) or "–"
-    return _Line(mark, name, count if name else "", verdict, tail, 1)  # else it stands above
-
-
-def _modules(budgets: Sequence[BudgetResult]) -> str:
-    """The selector of budgets, and the modules that one of a glob, or of a class, is about."""
-    first, last = budgets[0], budgets[-1]
-    names = [f"[{style.clean(first.selector)}]"] if first.selector else []
+    """Called after the selector, and the modules that one of a glob, or of a class, is about."""
+    first, last = results[0], results[-1]
+    names, between = [f"[{style.clean(first.selector)}]"] if first.selector else [], " "
     if first is last and first.module not in (None, first.selector):
         names.append(style.clean(first.module or ""))
     elif not first.selector:
-        names += [style.clean(result.module or "") for result in (first, last)]
-        return " … ".join(filter(None, names))
-    return " ".join(names)
+        ends = (style.clean(result.module or "") for result in (first, last))
+        names, between = [*filter(None, ends)], " … "
+    name, (verdict, tail) = between.join(names), _verdict(first)
+    count = counts_words(results) or "–"
+    return _Line(mark, name, count if name else "", verdict, tail, 1)  # else it stands above
 
 
 def _verdict(budget: BudgetResult) -> tuple[str, str]:
@@ -263,35 +256,29 @@ class _Columns:
         short = style.elide_apart([entry.name for entry in entries if entry.counted], self.names)
         text = []
         for entry in entries:
-            if entry.counted:
-                text += self._count_lines(entry, short[entry.name], paint)
-            else:
+            mark = paint(entry.tone, entry.mark)
+            if not entry.counted:
                 words = f"{entry.name}  {entry.verdict}"
                 first, *more = style.wrap(words, self.width - 2, hang="    ")
-                text.append(f"{paint(entry.tone, entry.mark)} {first}")
-                text += [f"  {part}" for part in more]
+                text += [f"{mark} {first}", *(f"  {part}" for part in more)]
+                continue
+            arrow = " → " if entry.before and entry.after else " " * self.arrow
+            head = f"{mark} {padded(short[entry.name], self.names)}"
+            head += f"  {entry.before:>{self.before}}{arrow}{entry.after:>{self.after}}"
+            start, verdict = self.start, entry.verdict
+            if entry.delta and self.delta:
+                head += "  " + paint(entry.tone, f"{entry.delta:>{self.delta}}")
+                start += 2 + self.delta
+            elif entry.delta:
+                verdict = f"{entry.delta} {verdict}"
+            below = [(entry.tone, verdict), ("dim", entry.below)]
+            if start + columns(verdict) <= self.width:
+                head += f"  {paint(*below.pop(0))}"
+            text.append(head.rstrip())
+            for tone, words in below:
+                parts = style.wrap(words, self.width, "    ", "    ") if words else ()
+                text += [paint(tone, part) for part in parts]
         return text
-
-    def _count_lines(self, entry: ListingLine, name: str, paint: Paint) -> list[str]:
-        arrow = " → " if entry.before and entry.after else " " * self.arrow
-        head = f"{paint(entry.tone, entry.mark)} {padded(name, self.names)}"
-        head += f"  {entry.before:>{self.before}}{arrow}{entry.after:>{self.after}}"
-        start, verdict = self.start, entry.verdict
-        if entry.delta and self.delta:
-            head += "  " + paint(entry.tone, f"{entry.delta:>{self.delta}}")
-            start += 2 + self.delta
-        elif entry.delta:
-            verdict = f"{entry.delta} {verdict}"
-        below = [(entry.tone, verdict), ("dim", entry.below)]
-        if start + columns(verdict) <= self.width:
-            head += f"  {paint(*below.pop(0))}"
-        parts = [
-            paint(tone, part)
-            for tone, words in below
-            if words
-            for part in style.wrap(words, self.width, "    ", "    ")
-        ]
-        return [head.rstrip(), *parts]
 
 
 def _widest(texts: Iterable[str]) -> int:

@@ -48,43 +48,41 @@ def uncounted(report: Report, options: Options) -> Iterator[Block]:
     if report.error:
         if count := len(report.models) + len(report.skipped):
             yield Text(f"{_not_counted(count)}: {clean(report.error.partition(chr(10))[0])}")
-    elif skipped := nowhere_counted(report):
-        structure = report.containment
-        alone = {target for target, _ in skipped if target not in structure.users}
-        # A function that returns one of these is no model beside it.
-        alone = {target for target in alone if structure.returns.get(target) not in alone}
-        models = [item for item in skipped if item[0] in alone]
-        models.sort(key=lambda item: (item[0].count("/"), item[0].partition("::")[0]))
-        models.sort(key=lambda item: bool(_IS_NO_MODEL.search(item[0])))
-        models.sort(key=lambda item: (item[0] not in report.named, item[1].cause == "not_tried"))
-        parts = [item for item in skipped if item[0] not in alone]
-        most = _MODELS if is_undeclared(report) else _FEW if len(models) <= _FEW else 0
-        most = len(models) if options.verbose else most
-        shown, them = models[:most], "it" if len(skipped) == 1 else "them"
-        lists = f" (-v lists {them})" if not shown else ":" if options.verbose else ""
-        yield Text(f"{_not_counted(len(skipped))}: {_kinds(skipped)}{lists}", "dim")
-        if shown:
-            yield listed(_by_reason(shown, options.verbose))
-            if options.verbose and parts:
-                yield Text("Inside these, or returning them:", "dim")
-                yield listed(_by_reason(parts, options.verbose))
-            elif more := _more(len(models) - most, parts, report):
-                yield Text(f"… and {more} (-v lists them)", "dim", "  ", "    ")
-        yield from _stated_of(skipped, report)
-        if is_undeclared(report):
-            yield from _remedy(report, models)
-
-
-def _stated_of(skipped: Skipped, report: Report) -> Iterator[Block]:
-    """The counts that texts state of these models: nothing says whether they are right."""
-    targets = {target for target, _ in skipped}
+        return
+    skipped = nowhere_counted(report)
+    if not skipped:
+        return
+    structure = report.containment
+    alone = {target for target, _ in skipped if target not in structure.users}
+    # A function that returns one of these is no model beside it.
+    alone = {target for target in alone if structure.returns.get(target) not in alone}
+    models = [item for item in skipped if item[0] in alone]
+    models.sort(key=lambda item: (item[0].count("/"), item[0].partition("::")[0]))
+    models.sort(key=lambda item: bool(_IS_NO_MODEL.search(item[0])))
+    models.sort(key=lambda item: (item[0] not in report.named, item[1].cause == "not_tried"))
+    parts = [item for item in skipped if item[0] not in alone]
+    most = _MODELS if is_undeclared(report) else _FEW if len(models) <= _FEW else 0
+    most = len(models) if options.verbose else most
+    shown, them = models[:most], "it" if len(skipped) == 1 else "them"
+    lists = f" (-v lists {them})" if not shown else ":" if options.verbose else ""
+    yield Text(f"{_not_counted(len(skipped))}: {_kinds(skipped)}{lists}", "dim")
+    if shown:
+        yield listed(_by_reason(shown, options.verbose))
+        if options.verbose and parts:
+            yield Text("Inside these, or returning them:", "dim")
+            yield listed(_by_reason(parts, options.verbose))
+        elif more := _more(len(models) - most, parts, report):
+            yield Text(f"… and {more} (-v lists them)", "dim", "  ", "    ")
+    targets = {target for target, _ in skipped}  # nothing says whether what texts state is right
     stated = [outcome for outcome in report.stated if outcome.uncounted in targets]
     for outcome in stated[:_FEW]:
         name = clean(outcome.uncounted.partition("::")[2])
         text = f"{clean(str(outcome.position))} states {clean(outcome.count.text)} of {name}"
         yield Text(f"{text}, which is not checked", "yellow")
-    if more := len(stated[_FEW:]):
-        yield Text(f"… and {plural(more, 'more stated count')} (nparam-lint claims -v)", "dim")
+    if hidden := len(stated[_FEW:]):
+        yield Text(f"… and {plural(hidden, 'more stated count')} (nparam-lint claims -v)", "dim")
+    if is_undeclared(report):
+        yield from _remedy(report, models)
 
 
 def left_aside(report: Report, options: Options) -> Iterator[Block]:

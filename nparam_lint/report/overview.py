@@ -42,8 +42,21 @@ class Group(Struct):
     part_of: tuple[str, ...] = ()
 
     @property
+    def name(self) -> str:
+        return clean(self.target.partition("::")[2] or self.target)
+
+    @property
+    def mark(self) -> str:
+        """The worst of its ways."""
+        return worst(finding for way in self.ways for finding in way.findings) or "–"
+
+    @property
+    def totals(self) -> set[int]:
+        return {total_of(way) or 0 for way in self.ways}
+
+    @property
     def largest(self) -> int:
-        return max(total_of(model) or 0 for model in self.ways)
+        return max(self.totals)
 
 
 def groups_of(report: Report, models: Sequence[ModelReport]) -> list[Group]:
@@ -164,30 +177,25 @@ def overview(
 
 def _line(group: Group) -> ListingLine:
     """All that it is counted as, and the first place where it is built."""
-    mark = worst(finding for way in group.ways for finding in way.findings) or "–"
-    totals = {total_of(way) or 0 for way in group.ways}
     ways = sorted(group.ways, key=lambda way: list(_NOUNS).index(_kind(way, group.target)))
     places = list(dict.fromkeys(place_of_way(way, group.target) for way in ways))
     return ListingLine(
-        mark,
-        clean(group.target.partition("::")[2] or group.target),
-        after=f"{max(totals):,}" if len(totals) == 1 else _range(totals),
+        group.mark,
+        group.name,
+        after=f"{group.largest:,}" if len(group.totals) == 1 else _range(group.totals),
         verdict=", ".join(first(places, 1)),
-        tone=MARK_TONES[mark],
+        tone=MARK_TONES[group.mark],
     )
 
 
 def _lines(group: Group, verbose: int) -> list[ListingLine]:
     """The first names the model. Below its ways `+ 3 layers, as built in it: Block, Mlp, Norm`, by
     name where these are few, or lines with all that is known of them."""
-    mark = worst(finding for way in group.ways for finding in way.findings) or "–"
     lines = [
-        ListingLine(" ", "", after=count, verdict=words, tone=MARK_TONES[mark])
+        ListingLine(" ", "", after=count, verdict=words, tone=MARK_TONES[group.mark])
         for count, words in _rows(group, verbose)
     ]
-    lines[0] = replace(
-        lines[0], mark=mark, name=clean(group.target.partition("::")[2] or group.target)
-    )
+    lines[0] = replace(lines[0], mark=group.mark, name=group.name)
     instances = [inside for inside in group.parts.values() if inside] if verbose else []
     if layers := sorted(clean(part.partition("::")[2]) for part in group.parts):
         is_named = not instances and (verbose or len(layers) <= _NAMES)
@@ -226,8 +234,9 @@ def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
         # What may be otherwise when the repository runs.
         notes = [note for way in ways if way.way for note in way.way.note.split("; ") if note]
         commands = list(dict.fromkeys(note[6:] for note in notes if note.startswith("as in ")))
-        told = list(dict.fromkeys(note for note in notes if not note.startswith("as in ")))
-        lines += [("", f"({clean(note)})") for note in (told if verbose else first(told, _PLACES))]
+        remarks = list(dict.fromkeys(note for note in notes if not note.startswith("as in ")))
+        remarks = remarks if verbose else first(remarks, _PLACES)
+        lines += [("", f"({clean(note)})") for note in remarks]
         if commands:
             shown = ", ".join(commands if verbose else first(commands, _PLACES))
             lines.append(("", f"(as in {clean(shown)})"))

@@ -64,8 +64,13 @@ class PageData:
         for side in picture.sides:
             name, kind = clean(side.name), clean(side.modules[0].type)
             sides.append({"name": name, "type": kind, "root": self._root(side)})
-        changes = None if picture.changes is None else list(map(_change, picture.changes))
-        self._pictures.append({"sides": sides, "changes": changes})
+        changes = []
+        for change in picture.changes or ():
+            paths = (None if p is None else clean(p) for p in (change.before, change.after))
+            notes = "; ".join(map(clean, change.notes))
+            changes.append([change.kind, *paths, change.delta, notes])
+        is_one = picture.changes is not None  # before and after
+        self._pictures.append({"sides": sides, "changes": changes if is_one else None})
         return len(self._pictures) - 1
 
     @property
@@ -132,10 +137,3 @@ def _runs(children: Any) -> tuple[str | int, ...]:
         else:
             flat += [name, node, 1]
     return tuple(flat)
-
-
-def _change(change: DrawnChange) -> list[Any]:
-    before, after = (
-        None if path is None else clean(path) for path in (change.before, change.after)
-    )
-    return [change.kind, before, after, change.delta, "; ".join(map(clean, change.notes))]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from nparam_lint.ground import lines as text_lines
 from nparam_lint.ground.metrics import METRICS, Metric
 from nparam_lint.ground.printable import clean as clean
 from nparam_lint.ground.values import proportion
@@ -144,20 +145,20 @@ def elide_apart(texts: Iterable[str], width: int) -> dict[str, str]:
     """Each text in at most `width`, cut so that it can still be distinguished from the others: as
     `GPT(n_layer=…`, or `GPT(n_lay…head=8)` where only the end differs."""
     short = {text: elide_end(text, width) for text in texts}
-    alike = [text for text in short if columns(text) > width >= 2]
-    for tail in range(width if alike else 0):
+    ambiguous = [text for text in short if columns(text) > width >= 2]
+    for tail in range(width if ambiguous else 0):
         head = width - 1 - tail
         times = Counter(_ends(text, head, tail) for text in short)
-        for text in alike:
+        for text in ambiguous:
             if times[_ends(text, head, tail)] == 1:
                 short[text] = "…".join(_ends(text, head, tail))
-        alike = [text for text in alike if times[_ends(text, head, tail)] > 1]
+        ambiguous = [text for text in ambiguous if times[_ends(text, head, tail)] > 1]
     # The difference is in the middle, beyond both: the name, and what differs first.
-    ordered = sorted(short) if alike else []  # so that the most alike are neighbours
+    ordered = sorted(short) if ambiguous else []  # so that the most alike are neighbours
     place = {text: number for number, text in enumerate(ordered)}
-    for text in alike:
+    for text in ambiguous:
         near = ordered[max(place[text] - 1, 0) : place[text] + 2]
-        differs = max(_common(text, other) for other in near if other != text)
+        differs = max(text_lines.alike(text, other) for other in near if other != text)
         name = text[: min(text.find("(") + 1, width // 2)]
         short[text] = name + elide_end("…" + text[max(differs - 4, 0) :], width - columns(name))
     return short
@@ -172,12 +173,6 @@ def _ends(text: str, head: int, tail: int) -> tuple[str, str]:
         taken = sum(end <= width for end in accumulate(map(columns, part)))
         parts.append(part[:taken])
     return parts[0], parts[1][::-1]
-
-
-def _common(text: str, neighbour: str) -> int:
-    """How long they are alike."""
-    pairs = enumerate(zip(text, neighbour, strict=False))
-    return next((i for i, (a, b) in pairs if a != b), min(len(text), len(neighbour)))
 
 
 def wrap(text: str, width: int, indent: str = "", hang: str = "") -> list[str]:

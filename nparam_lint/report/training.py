@@ -89,20 +89,7 @@ def training_record(measured: Measured, optimizer: Optimizer) -> TrainingRecord:
 
 
 def training_blocks(training: TrainingRecord) -> Iterator[list[Block]]:
-    yield [_parts_table(training)]
-    checkpoint, resumable = training.checkpoint, training.resumable_checkpoint
-    facts = [Fact("checkpoint", style.human_bytes(checkpoint), f"{checkpoint:,}")]
-    if resumable != checkpoint:
-        facts.append(Fact("with the optimizer", style.human_bytes(resumable), f"{resumable:,}"))
-    if training.steps:
-        facts.append(Fact("step counters", "besides the total", f"{training.steps:,}"))
-    budget = f"nparam[{training.metric}]: <= {training.total:_}"
-    assumed = Text(f"assumed: {training.assumed}", "dim", hang="  ")
-    yield [Facts(tuple(facts)), Text(f"as a budget: {budget}", "dim"), assumed]
-
-
-def _parts_table(training: TrainingRecord) -> Table:
-    """What is held while training, by dtype if there are several."""
+    """What is held while training, by dtype if there are several; then checkpoints."""
     parts = training.parts
     dtypes = list(dict.fromkeys(name for sizes in parts.values() for name in sizes))
     several = dtypes if len(dtypes) > 1 else []
@@ -115,8 +102,17 @@ def _parts_table(training: TrainingRecord) -> Table:
     total = ("in training", *map(_bytes, sums.values()), *_both([training.total]))
     rows.append(Row(tuple(Cell(cell, "bold") for cell in total), rule=True))
     names = [Column(name, "number") for name in (*several, "bytes", "")]
-    heading = f"training with {training.optimizer}"
-    return Table((Column(heading), *names), tuple(rows), (Step("drop", ""),), noun="part")
+    heading = Column(f"training with {training.optimizer}")
+    yield [Table((heading, *names), tuple(rows), (Step("drop", ""),), noun="part")]
+    checkpoint, resumable = training.checkpoint, training.resumable_checkpoint
+    facts = [Fact("checkpoint", style.human_bytes(checkpoint), f"{checkpoint:,}")]
+    if resumable != checkpoint:
+        facts.append(Fact("with the optimizer", style.human_bytes(resumable), f"{resumable:,}"))
+    if training.steps:
+        facts.append(Fact("step counters", "besides the total", f"{training.steps:,}"))
+    budget = f"nparam[{training.metric}]: <= {training.total:_}"
+    assumed = Text(f"assumed: {training.assumed}", "dim", hang="  ")
+    yield [Facts(tuple(facts)), Text(f"as a budget: {budget}", "dim"), assumed]
 
 
 def _bytes(size: int) -> str:

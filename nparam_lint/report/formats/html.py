@@ -32,7 +32,7 @@ from nparam_lint.report.style import Paint, clean, escape, plural
 
 if TYPE_CHECKING:
     from nparam_lint.report import Block, Document, Options, Page, Section
-    from nparam_lint.report.budget_outcomes import BudgetRow, JudgedBudget
+    from nparam_lint.report.budget_outcomes import BudgetRow
 
 _ROWS = 300
 _OPEN = 3  # pictures of changes
@@ -253,12 +253,14 @@ def model_cards(
             picture = parts.model_picture(inside, clean(model.target), data)
         unshared = [finding for finding in model.findings if finding not in shared]
         is_open = (few and model.top_level) or worst(unshared) == "✗"
-        name = f"{'way' if as_built else 'model'}-{number}"
-        yield _card(model, name, is_open, picture, shared)
+        anchor = f"{'way' if as_built else 'model'}-{number}"
+        yield _card(model, anchor, is_open, picture, shared)
     yield f"</div>{more_html(hidden, 'model')}</section>"
 
 
-def _card(model: ModelReport, name: str, is_open: bool, picture: str, shared: set[Finding]) -> str:
+def _card(
+    model: ModelReport, anchor: str, is_open: bool, picture: str, shared: set[Finding]
+) -> str:
     """`shared`: findings whose cause and next step stand above all cards."""
     measured, claims = model.measurement, budgets_of(model)
     mark = worst(model.findings) or ("✓" if any(claim.mark == "✓" for claim in claims) else "–")
@@ -271,40 +273,34 @@ def _card(model: ModelReport, name: str, is_open: bool, picture: str, shared: se
         state = f"as built in {model.way.position}"
     elif len(states) > 1:
         state = f"{states.count('holds'):,} of {len(states):,} budgets hold"
-    total, count = "<small>not measured</small>", ""
-    if isinstance(measured, Measured):
-        total = f"{measured.counts.total:,}<small>parameters</small>"
-        count = f' data-count="{measured.counts.total}"'
-    inside = "\n".join(filter(None, _inside(model, claims, picture, shared)))
-    return (
-        f'<details class="card {TONES[mark]}" id="{name}"{count}{" open" if is_open else ""}>'
-        f"\n<summary>"
-        f'{mark_html(mark)}<span class="title"><b>{escape(title)}</b>'
-        f'<span class="place">{escape(place)} · {escape(state)}</span></span>'
-        f'<span class="sum">{total}</span></summary>\n<div class="inside">{inside}</div>\n'
-        "</details>"
-    )
-
-
-def _inside(
-    model: ModelReport, claims: Sequence[JudgedBudget], picture: str, shared: set[Finding]
-) -> list[str]:
-    measured, target = model.measurement, clean(model.target)
+    target = clean(model.target)
     name = target.partition("::")[2]
     rows = [
         _budget_row(row, code_html(row.name.removeprefix(target).strip() or name))
         for claim in claims
         for row in rows_of(claim)
     ]
-    budgets = parts.table_html(_COLUMNS, rows) if rows else ""
     findings = list(dict.fromkeys(finding for claim in claims for finding in claim.findings))
     findings = [finding for finding in findings if finding not in shared]
-    if not isinstance(measured, Measured):
+    budgets = parts.table_html(_COLUMNS, rows) if rows else ""
+    if isinstance(measured, Measured):
+        total = f"{measured.counts.total:,}<small>parameters</small>"
+        count = f' data-count="{measured.counts.total}"'
+        advice = (*map(_cause, findings), _advice(findings))
+        inside = [_facts(measured), budgets, *advice, picture, _remarks(measured)]
+    else:
+        total, count = "<small>not measured</small>", ""
         texts = (measured.reason, f"at {measured.place}" if measured.place else "", measured.hint)
         reasons = "".join(f"<p>{escape(text)}</p>" for text in texts if text)
-        return [budgets, parts.finding_list(findings) if findings else reasons]
-    causes = map(_cause, findings)
-    return [_facts(measured), budgets, *causes, _advice(findings), picture, _remarks(measured)]
+        inside = [budgets, parts.finding_list(findings) if findings else reasons]
+    return (
+        f'<details class="card {TONES[mark]}" id="{anchor}"{count}{" open" if is_open else ""}>'
+        f"\n<summary>"
+        f'{mark_html(mark)}<span class="title"><b>{escape(title)}</b>'
+        f'<span class="place">{escape(place)} · {escape(state)}</span></span>'
+        f'<span class="sum">{total}</span></summary>\n'
+        f'<div class="inside">{chr(10).join(filter(None, inside))}</div>\n</details>'
+    )
 
 
 def _advice(findings: Iterable[Finding]) -> str:

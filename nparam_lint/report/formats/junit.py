@@ -13,7 +13,6 @@ from xml.etree import ElementTree
 from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured
-from nparam_lint.gate.report import ModelReport
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.report import Document, Options
@@ -78,28 +77,26 @@ def _case(
 
 
 def _budget(claim: JudgedBudget, layout: Options) -> ElementTree.Element:
+    """Of one that does not hold, the findings, then the modules of its model if that was
+    measured."""
     path, name = claim.model.target.partition("::")[0], f"{claim.name}: {claim.declared}"
+    paint = Paint(False)
     if errors := claim.errors:
         outcome: Outcome = "error" if claim.state == "not checked" else "failure"
         message = "; ".join(finding.message for finding in errors)
-        text = _explanation(errors, claim.model, layout)
+        text, measured = findings_lines(errors, _WIDTH, paint), claim.model.measurement
+        if isinstance(measured, Measured):
+            modules = Modules(measured.modules, layout.depth, _ROWS)
+            table = module_lines(modules, _WIDTH, paint)
+            text += ["", *table] if table else []
         return _case(path, name, outcome, message, errors[0].code, text)
-    lines = findings_lines(claim.findings, _WIDTH, Paint(False))  # as the text report says it
+    lines = findings_lines(claim.findings, _WIDTH, paint)  # as the text report says it
     if claim.state == "holds":
         return _case(path, name, text=lines)
     # Never "passed", whatever the settings make of it.
     how = "only a warning" if claim.findings else "ignored"
     message = f"does not hold, and the finding is {how}"
     return _case(path, name, "skipped", message, text=lines)
-
-
-def _explanation(errors: Sequence[Finding], model: ModelReport, layout: Options) -> list[str]:
-    """Findings, then the modules of the model that they are about, where it was measured."""
-    paint, measured, table = Paint(False), model.measurement, []
-    if isinstance(measured, Measured):
-        table = module_lines(Modules(measured.modules, layout.depth, _ROWS), _WIDTH, paint)
-    lines = findings_lines(errors, _WIDTH, paint)
-    return [*lines, "", *table] if table else lines
 
 
 # --- everything else --------------------------------------------------------------------------

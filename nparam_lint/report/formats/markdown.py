@@ -33,7 +33,6 @@ EMOJI = {"✓": "✅", "✗": "❌", "!": "⚠️", "–": "➖", "Δ": "Δ"}
 _WIDTH = 100
 _ROWS = 40
 _LONGEST = 500  # characters of the foot, and of a cell
-_CODE = ("code", "path", "formula")
 
 
 def render(document: Document, options: Options) -> str:
@@ -157,7 +156,7 @@ def _table(table: Table) -> Pieces:
             notes = row.below if column.notes else ()
             text = clean("; ".join(part for part in (cell.text, *notes) if part))
             text = style.elide_end(text, _LONGEST)
-            text = code(text).replace("|", "\\|") if column.kind in _CODE else plain_text(text)
+            text = code(text).replace("|", "\\|") if column.is_code else plain_text(text)
             text = f"**{text}**" if cell.tone == "bold" and text else text
             cells.append(f"{text} ({plain_text(cell.share)})" if cell.share else text)
         rows.append(_line(cells))

@@ -88,7 +88,11 @@ def _rule(code: str) -> Json:
 
 def _result(finding: Finding, index: int, fingerprint: str, options: Options) -> Json:
     at = finding.position
-    uri = _uri(repository_path(at.path, options))
+    path = repository_path(at.path, options)
+    try:
+        uri = quote(path.encode("utf-8", "surrogateescape"))  # a name as it is on disk
+    except UnicodeEncodeError:
+        uri = quote(path.encode("utf-8", "replace"))
     # A file of an installed package lies outside of the repository.
     where = {"uri": f"file://{uri}"} if uri.startswith("/") else {"uri": uri, "uriBaseId": _ROOT}
     region = {"startLine": max(at.line, 1), "startColumn": max(at.column, 1)}
@@ -103,14 +107,6 @@ def _result(finding: Finding, index: int, fingerprint: str, options: Options) ->
         "locations": [place],
         "partialFingerprints": {_FINGERPRINT: fingerprint},
     }
-
-
-def _uri(path: str) -> str:
-    """Percent-encoded; a name that is no UTF-8 as the bytes that it has on disk."""
-    try:
-        return quote(path.encode("utf-8", "surrogateescape"))
-    except UnicodeEncodeError:
-        return quote(path.encode("utf-8", "replace"))
 
 
 def _lines(texts: Sequence[str]) -> str:

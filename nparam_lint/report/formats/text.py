@@ -155,7 +155,22 @@ def table_lines(table: Table, width: int, paint: Paint) -> list[str]:
     if grid.excess > 0 and table.narrow:
         return table_lines(table.narrow, width, paint)
     rooms = grid.rooms() if grid.excess > 0 else {}
-    return _written(grid, [grid.lines(row, rooms) for row in grid.cells], paint)
+    rows = [grid.lines(row, rooms) for row in grid.cells]
+    widths = _widths(grid.headers, [line for lines in rows for line in lines])
+    sides = (">" if table.columns[i].kind == "number" else "<" for i in grid.shown)
+    specs = [*zip(widths, sides, strict=True)]
+    text = _head(grid.headers, specs, paint)
+    for number, (row, lines) in enumerate(zip(table.rows, rows, strict=True)):
+        tones = [row.full[i].tone or table.columns[i].tone for i in grid.shown]
+        texts = [_line(cells, specs, tones, paint) for cells in lines]
+        if row.mark:
+            texts[0] = paint(row.mark_tone, row.mark) + texts[0][1:]
+        text += [text[1], *texts] if row.rule and number else texts
+        for note in row.below:
+            wrapped = style.wrap(clean(note), width, "      ", "      ")
+            text += [paint("yellow", part) for part in wrapped]
+    notes = (part for note in table.notes for part in style.wrap(note, width))
+    return text + [paint("dim", style.elide_middle(part, width)) for part in notes]
 
 
 class _Grid:
@@ -243,25 +258,6 @@ class _Grid:
         if kind == "formula":
             return style.wrap_formula(cell, room, "", " " if cell.startswith("(") else "  ")
         return style.wrap(cell, room)
-
-
-def _written(grid: _Grid, rows: Sequence[list[list[str]]], paint: Paint) -> list[str]:
-    table = grid.table
-    widths = _widths(grid.headers, [line for lines in rows for line in lines])
-    sides = (">" if table.columns[i].kind == "number" else "<" for i in grid.shown)
-    specs = [*zip(widths, sides, strict=True)]
-    text = _head(grid.headers, specs, paint)
-    for number, (row, lines) in enumerate(zip(table.rows, rows, strict=True)):
-        tones = [row.full[i].tone or table.columns[i].tone for i in grid.shown]
-        texts = [_line(cells, specs, tones, paint) for cells in lines]
-        if row.mark:
-            texts[0] = paint(row.mark_tone, row.mark) + texts[0][1:]
-        text += [text[1], *texts] if row.rule and number else texts
-        for note in row.below:
-            wrapped = style.wrap(clean(note), grid.width, "      ", "      ")
-            text += [paint("yellow", part) for part in wrapped]
-    notes = (part for note in table.notes for part in style.wrap(note, grid.width))
-    return text + [paint("dim", style.elide_middle(part, grid.width)) for part in notes]
 
 
 def _widths(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
