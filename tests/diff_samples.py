@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from nparam_lint.changes import Base, DiffReport, Side, compare
+from nparam_lint.changes.model_changes import Side, compare
+from nparam_lint.changes.records import Base, DiffReport
 from nparam_lint.count.measured import Environment, InsideRow, Measured, ModuleRow, NotMeasured
 from nparam_lint.gate.report import ModelReport, Report
 from nparam_lint.ground.findings import BudgetResult, Finding

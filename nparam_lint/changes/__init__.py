@@ -4,8 +4,3 @@
 models, modules and parameters is said by `model_changes`, `module_changes`, `parameter_changes`,
 which read and run nothing. `revision_diff`, `causes` and `history` do what the commands ask for.
 """
-
-from nparam_lint.changes.model_changes import Side, compare
-from nparam_lint.changes.records import Base, DiffReport, ModelDiff, ModuleChange, Status
-
-__all__ = ["Base", "DiffReport", "ModelDiff", "ModuleChange", "Side", "Status", "compare"]

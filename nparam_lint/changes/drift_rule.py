@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from fractions import Fraction
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -14,6 +15,7 @@ from msgspec.structs import replace
 from nparam_lint.changes.fold_changes import lines_of
 from nparam_lint.count.measured import Measured
 from nparam_lint.ground.findings import Finding, finding
+from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.notation import TextError, parse_selector
 from nparam_lint.ground.notation.grammar import Number, parse_value
 from nparam_lint.ground.values import proportion
@@ -156,9 +158,6 @@ def explain(before: ModelReport, after: ModelReport) -> tuple[bool, str]:
 
 def _budgets(report: ModelReport) -> list[_Budget]:
     """The budgets about parameters."""
-    groups: dict[object, list[BudgetResult]] = {}
-    for result in report.budgets:
-        if parse_selector(result.selector).metric != "buffers":
-            key = (result.declared, result.selector, result.position)
-            groups.setdefault(key, []).append(result)
-    return [_Budget(group) for group in groups.values()]
+    results = (r for r in report.budgets if parse_selector(r.selector).metric != "buffers")
+    by_declaration = grouped(results, attrgetter("declared", "selector", "position"))
+    return [*map(_Budget, by_declaration.values())]

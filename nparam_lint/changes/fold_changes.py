@@ -86,34 +86,27 @@ def _summed(lines: Sequence[Line], levels: int) -> list[Line]:
 
 
 def folded(lines: Sequence[Line]) -> tuple[Line, ...]:
-    """Equal changes in modules that are numbered, as one line."""
+    """Equal changes in modules that are numbered, as one line: at each level of the paths, the
+    deepest first, lines that differ in a number there alone, and in steps of one."""
     deepest = max((len(line.parts) for line in lines), default=0)
     for at in reversed(range(deepest)):
-        lines = _folded_at(lines, at)
+        runs: list[Line] = []
+        ends: dict[object, tuple[int, int]] = {}  # where the run is, and its next number
+        for line in lines:
+            number = _number(line.parts, at)
+            if number is not None:
+                key = _key(line, at, number)
+                index, following = ends.get(key, (len(runs), number))
+                ends[key] = (index if number == following else len(runs)), number + 1
+                if index < len(runs) and number == following:
+                    run = runs[index]
+                    parts, was = _longer(run.parts, at), _longer(run.was, at)
+                    times = run.times + line.times
+                    runs[index] = replace(run, parts=parts, was=was, times=times)
+                    continue
+            runs.append(line)
+        lines = runs
     return tuple(lines)
-
-
-def _folded_at(lines: Sequence[Line], at: int) -> list[Line]:
-    """Lines that differ in one number of their paths alone, and in steps of one there."""
-    runs: list[Line] = []
-    ends: dict[object, tuple[int, int]] = {}  # where the run is, and its next number
-    for line in lines:
-        number = _number(line.parts, at)
-        if number is not None:
-            key = _key(line, at, number)
-            index, following = ends.get(key, (len(runs), number))
-            ends[key] = (index if number == following else len(runs)), number + 1
-            if index < len(runs) and number == following:
-                run = runs[index]
-                runs[index] = replace(
-                    run,
-                    parts=_longer(run.parts, at),
-                    was=_longer(run.was, at),
-                    times=run.times + line.times,
-                )
-                continue
-        runs.append(line)
-    return runs
 
 
 def _longer(parts: tuple[_Part, ...], at: int) -> tuple[_Part, ...]:

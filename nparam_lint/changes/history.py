@@ -44,7 +44,7 @@ _TRANSIENT = ("timed_out", "out_of_memory", "died", "no_worker", "unreadable")
 _ANY_SOURCE = "**/*.py"  # a pattern of git: where it is not known what a build reads
 
 
-class Wanted(Struct, frozen=True):
+class Request(Struct, frozen=True):
     """What the history is asked for: of which model, and what of it."""
 
     target: Target
@@ -94,12 +94,12 @@ class History(Struct, frozen=True):
         return any(point.state.count is not None for point in self.points)
 
 
-def read_history(request: Wanted) -> History:
+def read_history(request: Request) -> History:
     """Build the model at each commit. Raises NoInterpreter, and GitError for what git cannot do."""
     start, repository = time.monotonic(), request.states.repository
     tip = repository.resolve("HEAD")
     since = repository.merge_base(request.since) if request.since else None
-    asked = str(request.target), str(request.selector)
+    subject = str(request.target), str(request.selector)
     walk, progress = _Walk(request), request.states.now.progress
     with reused_worker(imports=False):  # each copy has modules of its own
         walk.visit(commit_named(repository, tip))
@@ -111,13 +111,13 @@ def read_history(request: Wanted) -> History:
                 break
     progress(1, 1, "")
     if walk.error:
-        return History(*asked, error=walk.error)
+        return History(*subject, error=walk.error)
     notes = ["built with the packages that are installed now"]
     if any(_ANY_SOURCE in state.read for state in walk.states.values()):
         notes.append("any file may say how to build it: every commit that changes source is built")
     if repository.is_shallow():
         notes.append("this clone is shallow; next, for its whole history: git fetch --unshallow")
-    history = History(*asked, tuple(walk.points(tip, since)))
+    history = History(*subject, tuple(walk.points(tip, since)))
     if not history.is_counted:
         step = commands.show(request.states.now, request.target)
         notes.append(f"no commit could be counted; next: {step}")
@@ -127,7 +127,7 @@ def read_history(request: Wanted) -> History:
 class _Walk:
     """The commits that were looked at, and what was found."""
 
-    def __init__(self, request: Wanted) -> None:
+    def __init__(self, request: Request) -> None:
         self.request, self.memory = request, _Memory(request)
         self.repository = repository = request.states.repository
         self.states: dict[str, CommitState] = {}
@@ -272,7 +272,7 @@ class _Memory:
     """The states of commits that earlier runs have found. They hold for one interpreter with its
     packages, and for what is asked; what a commit holds is its name."""
 
-    def __init__(self, request: Wanted) -> None:
+    def __init__(self, request: Request) -> None:
         self.session = request.states.now.with_interpreter()
         settings = self.session.settings
         self.store = self.session.store

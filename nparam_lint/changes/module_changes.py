@@ -29,8 +29,19 @@ def compare_modules(
 def _changes(pair: ModulePair, above: ModulePair | None, notes: _Notes) -> Iterator[ModuleChange]:
     """Those of a module and of all that is, or was, below it."""
     if pair.then and pair.now:
+        was, now, remarks = pair.then.row, pair.now.row, notes.get(pair, [])
         is_beside = pair.then.parent is (above.then if above else None)
-        yield from _module_itself(pair.then, pair.now, is_beside, notes.get(pair, []))
+        is_named = is_beside and pair.then.name == pair.now.name
+        if not is_named and was.path != now.path:
+            if not pair.now.is_empty and (pair.now.children or was.own == now.own):
+                yield ModuleChange("renamed", was, now, pair.then.weight, pair.then.weight)
+            elif was.own != now.own:
+                remarks = [f"was {was.path}", *remarks]
+        if was.own != now.own:
+            remarks = [*_ties(was, now), *remarks]
+            yield ModuleChange("changed", was, now, was.own, now.own, tuple(remarks))
+        elif remarks:
+            yield ModuleChange("changed", was, now, now.total, now.total, tuple(remarks))
     elif pair.is_alone:
         if not pair.node.is_empty:
             yield _line(pair, pair.node.weight)
@@ -39,24 +50,6 @@ def _changes(pair: ModulePair, above: ModulePair | None, notes: _Notes) -> Itera
         yield _line(pair, pair.node.row.own)
     for child in pair.children:
         yield from _changes(child, pair, notes)
-
-
-def _module_itself(
-    old: Node, new: Node, is_beside: bool, notes: list[str]
-) -> Iterator[ModuleChange]:
-    """`is_beside`: the module that it is in is the same."""
-    was, now = old.row, new.row
-    is_named = old.name == new.name and is_beside
-    if not is_named and was.path != now.path:
-        if not new.is_empty and (new.children or was.own == now.own):
-            yield ModuleChange("renamed", was, now, old.weight, old.weight)
-        elif was.own != now.own:
-            notes = [f"was {was.path}", *notes]
-    if was.own != now.own:
-        notes = [*_ties(was, now), *notes]
-        yield ModuleChange("changed", was, now, was.own, now.own, tuple(notes))
-    elif notes:
-        yield ModuleChange("changed", was, now, now.total, now.total, tuple(notes))
 
 
 def _line(pair: ModulePair, count: int) -> ModuleChange:

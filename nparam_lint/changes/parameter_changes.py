@@ -16,6 +16,7 @@ from msgspec import Struct
 from nparam_lint.changes.fold_changes import Line, folded, parts_of
 from nparam_lint.changes.module_pairs import pair_modules
 from nparam_lint.ground.findings import Change
+from nparam_lint.ground.grouping import grouped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -167,12 +168,13 @@ class ParameterChanges:
 def _by_line(differences: Sequence[_Difference]) -> list[Change]:
     """One change for all that the same line makes under the same name, such as the layers of a
     DenseNet, of which each has another width."""
-    groups: dict[object, list[_Difference]] = defaultdict(list)
-    for item in differences:
+
+    def making(item: _Difference) -> tuple[object, ...]:
         name = item.node.name if not item.node.is_numbered else ""
-        groups[item.kind, item.source, name, len(parts_of(item.node.row.path))].append(item)
+        return item.kind, item.source, name, len(parts_of(item.node.row.path))
+
     changes = []
-    for alike in groups.values():
+    for alike in grouped(differences, making).values():
         first, words = alike[0], {item.what for item in alike}
         what = first.what if len(words) == 1 else f"{first.node.row.type} of several sizes"
         paths = (parts_of(item.node.row.path) for item in alike)

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from nparam_lint.changes import Base, DiffReport
 from nparam_lint.changes.documents.diff_document import diff_document
+from nparam_lint.changes.records import Base, DiffReport
 from nparam_lint.changes.revision_diff import compare_revisions
 from nparam_lint.changes.states import States, named_base
 from nparam_lint.cli import common

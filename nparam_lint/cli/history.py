@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from functools import partial
 
 from nparam_lint.changes.documents.history_document import history_document
-from nparam_lint.changes.history import History, Wanted, read_history
+from nparam_lint.changes.history import History, Request, read_history
 from nparam_lint.changes.states import States
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate, refuse_misnamed
@@ -54,8 +54,8 @@ def run(options: Namespace) -> int:
     repository = open_repository(session.home, options.environ)
     with common.showing_progress(session) as shown:
         states = States(shown, repository, partial(common.session_for, options))
-        asked = Wanted(target, selector, states, options.since, options.first_parent)
-        history = read_history(asked)
+        request = Request(target, selector, states, options.since, options.first_parent)
+        history = read_history(request)
         if not history.is_counted and not history.error:
             refuse_misnamed(show(shown, [target]).models)
     document, failed = history_document(history), not history.is_counted

@@ -21,9 +21,9 @@ from diff_samples import (
 from render_samples import in_lines
 from report_checks import check_github, check_markdown
 
-from nparam_lint.changes import Base, DiffReport
 from nparam_lint.changes.documents.diff_document import diff_document
 from nparam_lint.changes.documents.diff_words import change
+from nparam_lint.changes.records import Base, DiffReport
 from nparam_lint.report import Options
 from nparam_lint.report.formats import formats_for, render
 from nparam_lint.report.formats.markdown import summary

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
-from nparam_lint.changes.records import Base, Kind, Status
+from nparam_lint.changes.records import Base, DiffReport, Kind, ModelDiff, Status
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import Report
 from nparam_lint.report.json_records import (
@@ -22,9 +22,6 @@ from nparam_lint.report.json_records import (
     summary_fields,
     way_record,
 )
-
-if TYPE_CHECKING:
-    from nparam_lint.changes import DiffReport, ModelDiff
 
 
 @dataclass(kw_only=True)

@@ -19,8 +19,8 @@ from nparam_lint.report.style import clean, plural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.changes import DiffReport, ModelDiff
     from nparam_lint.changes.fold_changes import Line
+    from nparam_lint.changes.records import DiffReport, ModelDiff
 
 _ROWS = 20  # of a table of modules
 _TABLES = 16  # without -v: a model zoo has hundreds

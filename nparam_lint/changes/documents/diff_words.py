@@ -13,7 +13,7 @@ from nparam_lint.report.style import clean, plural, signed
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nparam_lint.changes import DiffReport, ModelDiff, Status
+    from nparam_lint.changes.records import DiffReport, ModelDiff, Status
 
 MARKS: dict[Status, str] = {
     "same": "=",

@@ -119,7 +119,8 @@ def _page(history: History, options: doc.Options) -> doc.Page:
         commit, state, change = point.commit, point.state, point.change or 0
         count = doc.Cell("–", "dim") if state.count is None else doc.Cell(f"{state.count:,}")
         delta = doc.Cell(f"{change:+,}" if change else "", "green" if change > 0 else "red")
-        below = (f"not counted: {_short_reason(point, history.target)}",) if state.reason else ()
+        reason = style.short_reason(state.reason, history.target.partition("::")[2])
+        below = (f"not counted: {reason}",) if state.reason else ()
         cells = (commit.sha[:7], commit.date, count, delta, commit.subject)
         rows.append(doc.Row(cells, below=below))
     table = doc.Table(_COLUMNS, tuple(rows), notes=notes, noun="commit")
@@ -150,8 +151,3 @@ def _telling(points: Sequence[Point]) -> Iterator[Point]:
         ends = not is_gap and any(p.state.count is None for p in before)
         if not (after and before) or point.change or begins or ends:
             yield point
-
-
-def _short_reason(point: Point, target: str) -> str:
-    """Without the name of what was to be counted."""
-    return style.short_reason(point.state.reason, target.partition("::")[2])
