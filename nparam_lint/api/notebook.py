@@ -36,10 +36,12 @@ _LOOK = (
 def notebook_html(document: Document, measured: Measured) -> str:
     """A fragment that needs nothing else and asks nobody for anything."""
     name = escape(measured.call)
-    counts = "".join(
-        f"<tr><th>{escape(metric.label)}</th><td>{_amount(metric.unit, count)}</td></tr>"
-        for metric, count in shown_metrics(measured)
-    )
+    counts = ""
+    for metric, count in shown_metrics(measured):
+        amount = "unknown" if count is None else f"{count:,}"
+        if metric.unit == "bytes" and count is not None:
+            amount += f" ({human_bytes(count)})"
+        counts += f"<tr><th>{escape(metric.label)}</th><td>{amount}</td></tr>"
     modules = module_table(Modules(measured.modules, None, _ROWS), measured.call)
     page = render("html", replace(document, roles_of=module_roles.module_roles), Options())
     frame = (
@@ -51,9 +53,3 @@ def notebook_html(document: Document, measured: Measured) -> str:
         f"<table><caption>{name}</caption>{counts}</table>\n{modules}\n"
         f"<details><summary>Picture of the modules</summary>{frame}</details></div>"
     )
-
-
-def _amount(unit: str, count: int | None) -> str:
-    if count is None:
-        return "unknown"
-    return f"{count:,} ({human_bytes(count)})" if unit == "bytes" else f"{count:,}"

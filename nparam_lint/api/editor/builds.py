@@ -103,29 +103,24 @@ class Builds:
         self.progress(done, every, label)
 
     def _run(self) -> None:
-        while self._next():
-            pass
-
-    def _next(self) -> bool:
-        """Do one piece of work; False when there will be none."""
-        with self._news:
-            self._news.wait_for(lambda: self._queue or self._is_over)
-            if self._is_over:
-                return False
-            key = min(self._queue, key=lambda key: self._queue[key][0])
-            _, work = self._queue.pop(key)
-            self._current, self.is_stale = key, False
-        try:
-            work(self._progress)
-        except Superseded:
-            pass
-        except Exception as error:
-            traceback.print_exc()  # editors keep it in a log
-            self.failed(error)
-        finally:
+        while True:
             with self._news:
-                self._current = None
-                is_settled = not (self._queue or self._is_over)
-        if is_settled:
-            self.settled()
-        return True
+                self._news.wait_for(lambda: self._queue or self._is_over)
+                if self._is_over:
+                    return
+                key = min(self._queue, key=lambda key: self._queue[key][0])
+                _, work = self._queue.pop(key)
+                self._current, self.is_stale = key, False
+            try:
+                work(self._progress)
+            except Superseded:
+                pass
+            except Exception as error:
+                traceback.print_exc()  # editors keep it in a log
+                self.failed(error)
+            finally:
+                with self._news:
+                    self._current = None
+                    is_settled = not (self._queue or self._is_over)
+            if is_settled:
+                self.settled()

@@ -38,10 +38,9 @@ def proposals(
     before: str, above: Sequence[str], place: str, models: Sequence[ModelReport]
 ) -> list[Proposal]:
     """`before`: the line up to the cursor; `above`: the lines above it; `place`: the file."""
-    definition = _definition(before, above)
-    target = f"{place}::{definition}"
-    mine = (m.measurement for m in models if m.bare == target)
-    measured = next((one for one in mine if isinstance(one, Measured)), None)
+    target = f"{place}::{_definition(before, above)}"
+    results = (model.measurement for model in models if model.bare == target)
+    measured = next((result for result in results if isinstance(result, Measured)), None)
     if match := _SELECTOR.search(before):
         return [*_selectors(match.start("word"), measured)]
     if match := _VALUE.search(before):

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from nparam_lint.api.editor.answers import read_lines
+from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import Position
 from nparam_lint.report import style
-from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -84,6 +84,15 @@ def diagnostic(
     budget = finding.lines[0] if finding.lines else None
     if budget and (budget.position.path, budget.position.line) == (at.path, at.line):
         at, width = budget.position, budget.width
+    related = []
+    for line in finding.lines[1:]:  # those that were edited, and those that make what changed
+        words = f"{finding.since}: this line" if finding.since else "this line"
+        related.append(_at(line.position, f"{words} changed", root, codec))
+    for change in finding.changes:
+        times = f" ({change.times}×)" if change.times > 1 else ""
+        words = f"{change.mark} {change.path}{times}  {change.what}  {style.signed(change.delta)}"
+        place = Position.read(change.source) or finding.position
+        related.append(_at(place, words, root, codec))
     return types.Diagnostic(
         _range(lines, at, codec, width),
         clean(finding.message),
@@ -91,21 +100,8 @@ def diagnostic(
         code=finding.code or None,
         code_description=types.CodeDescription(href) if href else None,
         source=SOURCE,
-        related_information=[*_related(finding, root, codec)] or None,
+        related_information=related or None,
     )
-
-
-def _related(
-    finding: Finding, root: Path, codec: PositionCodec
-) -> Iterator[types.DiagnosticRelatedInformation]:
-    """The lines that were edited, and those that make what changed."""
-    for line in finding.lines[1:]:
-        words = f"{finding.since}: this line" if finding.since else "this line"
-        yield _at(line.position, f"{words} changed", root, codec)
-    for change in finding.changes:
-        times = f" ({change.times}×)" if change.times > 1 else ""
-        words = f"{change.mark} {change.path}{times}  {change.what}  {style.signed(change.delta)}"
-        yield _at(Position.read(change.source) or finding.position, words, root, codec)
 
 
 def _at(

@@ -12,6 +12,7 @@ from nparam_lint.count.measured import Measured
 from nparam_lint.gate.lookup import definition_lines
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.lines import lines_now
+from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import Position
 from nparam_lint.report import Document, Fact, Facts, Options, Page, Section, Text, style
 from nparam_lint.report.annotate_document import annotated, covering
@@ -59,8 +60,10 @@ class FileNotes(Struct, frozen=True, dict=True):
 
     @cached_property
     def definitions(self) -> dict[int, DefinitionNote]:
-        place, notes = self.answer.place, {}
-        here = [model for model in self.answer.report.models if model.position.path == place]
+        """Of the models that were counted, of the classes that others contain and nobody builds
+        alone, and of the models that could not be built."""
+        answer, notes = self.answer, dict[int, DefinitionNote]()
+        here = [model for model in answer.report.models if model.position.path == answer.place]
         for line, models in grouped(here, lambda model: model.position.line).items():
             if all(map(is_empty, models)):
                 continue
@@ -69,32 +72,23 @@ class FileNotes(Struct, frozen=True, dict=True):
             target = models[0].bare
             is_declared = any(model.declared for model in models)
             notes[line] = DefinitionNote(target, _title(models), tuple(models), is_declared)
-        for line, note in (*self._inside(), *self._skipped()):
-            notes.setdefault(line, note)
-        return notes
-
-    def _inside(self) -> Iterator[tuple[int, DefinitionNote]]:
-        """Classes that other models contain, and nobody builds alone."""
-        for target, ways in self.answer.report.inside_by_target.items():
+        for target, ways in answer.report.inside_by_target.items():
             most = max(ways, key=lambda way: way.times)
             at = Position.read(most.row.source)
-            if at is not None and at.path == self.answer.place:
-                host = style.clean(most.model.target.partition("::")[2])
+            if at is not None and at.path == answer.place:
+                host = clean(most.model.target.partition("::")[2])
                 times = f"{most.times:,}× in {host}" if most.times > 1 else f"in {host}"
                 title = f"{most.row.total:,} parameters · {times}"
-                yield at.line, DefinitionNote(target, title)
-
-    def _skipped(self) -> Iterator[tuple[int, DefinitionNote]]:
-        """Models that could not be built."""
-        prefix = f"{self.answer.place}::"
-        skipped = [(target, why) for target, why in self.answer.report.skipped if prefix in target]
-        if not skipped:
-            return
-        lines = definition_lines(self.answer.place, "\n".join(self.answer.text).encode())
+                notes.setdefault(at.line, DefinitionNote(target, title))
+        prefix = f"{answer.place}::"
+        skipped = [(target, why) for target, why in answer.report.skipped if prefix in target]
+        text = "\n".join(answer.text).encode()
+        lines = definition_lines(answer.place, text) if skipped else {}
         for target, why in skipped:
             if target in lines:
                 reason = style.short_reason(why.reason, target.removeprefix(prefix))
-                yield lines[target], DefinitionNote(target, f"not counted: {reason}")
+                notes.setdefault(lines[target], DefinitionNote(target, f"not counted: {reason}"))
+        return notes
 
     def shifted(self, text: Sequence[str]) -> dict[int, int]:
         """Where the lines that were checked stand in the text of a buffer; those that are not
@@ -153,29 +147,29 @@ def line_text(notes: FileNotes, number: int) -> str:
 
 def finding_text(finding: Finding) -> str:
     """What made the difference, and what to do, as it is laid out in a terminal."""
-    lines = [style.clean(line) for line in details(finding)]
+    lines = [clean(line) for line in details(finding)]
     return "\n".join(("```text", *lines, "```")) if lines else ""
 
 
 def _definition_text(note: DefinitionNote) -> str:
-    name = style.clean(note.target.partition("::")[2])
+    name = clean(note.target.partition("::")[2])
     measured = note.models[0].measurement if note.models else None
     if not isinstance(measured, Measured):
         return f"**{name}**: {note.title}"
-    unknown = style.clean(measured.no_routing or "")
+    unknown = clean(measured.no_routing or "")
     facts = [
         Fact(metric.label, unknown if count is None else f"{count:,}")
         for metric, count in style.shown_metrics(measured)
     ]
     table = Modules(measured.modules, _DEPTH, _ROWS, measured.parameters, name)
-    call = Text(f"{style.clean(measured.call)}: {note.title}")
+    call = Text(f"{clean(measured.call)}: {note.title}")
     page = Page((Section((call, table, Facts(tuple(facts)))),))
     document = Document("hover", dict, lambda _: page)
     return render("markdown", document, Options(depth=_DEPTH, rows=_ROWS)).strip()
 
 
 def _of_model(model: AnnotatedModel, row: LineRow, at: str) -> Iterator[str]:
-    call = f"`{style.elide_end(style.clean(model.built.call), 60)}`"
+    call = f"`{style.elide_end(clean(model.built.call), 60)}`"
     times = f", {row.times:,} times" if row.times > 1 else ""
     if row.count:
         share = style.share(row.count, model.total)
@@ -185,7 +179,7 @@ def _of_model(model: AnnotatedModel, row: LineRow, at: str) -> Iterator[str]:
     modules = [module for module in model.built.modules if module.source == at and module.path]
     if modules:
         rows = [
-            f"| `{style.clean(module.path)}` | {style.clean(module.type)} | {module.total:,} |"
+            f"| `{clean(module.path)}` | {clean(module.type)} | {module.total:,} |"
             for module in modules[:_ROWS]
         ]
         if len(modules) > _ROWS:

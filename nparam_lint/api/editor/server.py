@@ -265,8 +265,8 @@ def _lifecycle(server: EditorServer) -> None:
             watchers = [types.FileSystemWatcher(f"**/{name}") for name in ("*.py", *_CONFIGS)]
             options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
             name = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
-            one = types.Registration("nparam-lint-files", name, options)
-            server.client_register_capability(types.RegistrationParams([one]))
+            registration = types.Registration("nparam-lint-files", name, options)
+            server.client_register_capability(types.RegistrationParams([registration]))
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     def configured(params: types.DidChangeConfigurationParams) -> None:
@@ -367,7 +367,7 @@ def _notes(server: EditorServer) -> None:
         path, notes, now = placed
         lines = {there: line for line, there in now.items()}
         number = lines.get(params.position.line + 1, 0)
-        findings = [one for _, one in server.board.of(path) if one.position.line == number]
+        findings = [f for _, f in server.board.of(path) if f.position.line == number]
         texts = [*map(finding_text, findings), line_text(notes, number)]
         text = "\n\n".join(text for text in texts if text)
         return types.Hover(types.MarkupContent(types.MarkupKind.Markdown, text)) if text else None

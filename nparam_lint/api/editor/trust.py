@@ -30,8 +30,8 @@ class Trust(Struct):
             return None
         value = table["trust"]
         self.all_open, self.named = value is True, ()
-        if isinstance(value, list) and all(isinstance(one, str) for one in value):
-            self.named = tuple(Path(one).expanduser().absolute() for one in value)
+        if isinstance(value, list) and all(isinstance(folder, str) for folder in value):
+            self.named = tuple(Path(folder).expanduser().absolute() for folder in value)
         elif not isinstance(value, bool):
             expected = "expected true, false, or a list of folders"
             return f"the setting nparam-lint.trust is {value!r}, {expected}"
@@ -39,7 +39,8 @@ class Trust(Struct):
 
     def folder_of(self, path: Path) -> Path | None:
         """The innermost folder of the workspace, or that is trusted by name, around a file."""
-        around = [one for one in (*self.folders, *self.named) if path.is_relative_to(one)]
+        folders = (*self.folders, *self.named)
+        around = [folder for folder in folders if path.is_relative_to(folder)]
         return max(around, key=lambda folder: len(folder.parts), default=None)
 
     def covers(self, path: Path) -> bool:
