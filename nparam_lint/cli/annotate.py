@@ -6,9 +6,9 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from nparam_lint.cli import common
-from nparam_lint.cli.targets import locate, refuse_misnamed
+from nparam_lint.cli.targets import locate, show_named
 from nparam_lint.count.measured import NotMeasured
-from nparam_lint.gate import models_of_file, show
+from nparam_lint.gate import models_of_file
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.paths import place_of
 from nparam_lint.report.annotate_document import annotate_document
@@ -42,13 +42,12 @@ def run(options: Namespace) -> int:
             raise UsageError(f"{text} is a directory, expected a file or a target\n{step}")
         session = common.session_for(options, path)
         file = place_of(path, session.root)
-        with common.showing_progress(session) as shown:
-            report = models_of_file(shown, path)
+        with common.showing_progress(session) as session:
+            report = models_of_file(session, path)
     else:
         session, target, _ = locate(options, text)
-        with common.showing_progress(session) as shown:
-            report = show(shown, [target])
-        refuse_misnamed(report.models)
+        with common.showing_progress(session) as session:
+            report = show_named(session, [target])
     document = annotate_document(report, session.root, text, file)
     failed = all(isinstance(model.measurement, NotMeasured) for model in report.models)
     return common.deliver(document, options, session, failed=failed)

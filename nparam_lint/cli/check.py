@@ -69,18 +69,20 @@ def add_arguments(parser: ArgumentParser) -> None:
         help="check what is staged for the next commit instead of the working tree",
     )
     common.add_all_ways(what)
-    found = parser.add_argument_group("what is found")
-    found.add_argument(
+    findings = parser.add_argument_group("what is found")
+    findings.add_argument(
         "--since",
         metavar="REV",
         help="for a broken budget, say what changed since this revision; REV...: since the merge "
         "base with HEAD (default: since the last commit, or what a pull request starts from)",
     )
-    found.add_argument(
+    findings.add_argument(
         "--tolerance", help='how far a count may differ from a rounded budget (86.6M): "0.5%%"'
     )
-    found.add_argument("--select", metavar="CODES", help="report only these codes: NPL001,NPL013")
-    found.add_argument("--ignore", metavar="CODES", help="do not report these codes")
+    findings.add_argument(
+        "--select", metavar="CODES", help="report only these codes: NPL001,NPL013"
+    )
+    findings.add_argument("--ignore", metavar="CODES", help="do not report these codes")
     common.add_output(parser, "findings")
     advanced = common.add_building(parser)
     advanced.add_argument(
@@ -111,25 +113,25 @@ def run(options: Namespace) -> int:
         else:
             paths, copy = _paths(options), None
         projects = _projects(options, paths, copy)
-        session, inputs = projects[0].session, ReplayInputs(start)
+        first, inputs = projects[0].session, ReplayInputs(start)
         if since:  # also where nothing is broken
-            since(session.home)
-        has_headings = len(projects) > 1 and common.format_for(options, session.settings) == "text"
+            since(first.home)
+        has_headings = len(projects) > 1 and common.format_for(options, first.settings) == "text"
         for project in projects:
             heading = ""
             if has_headings:  # where it is, and what makes it a project
-                home, config = session.home, project.session.settings.config
+                home, config = first.home, project.session.settings.config
                 place = os.path.relpath(project.session.place or home, home).replace(os.sep, "/")
                 made_by = f" ({config.name})" if config else ""
                 heading = f"{chr(10) if answers else ''}project {clean(place)}{made_by}\n"
             common.write(heading, None)
             is_text = common.format_for(options, project.session.settings) == "text"
             waits = is_text and not options.all_ways and "CI" not in options.environ
-            own = project.session.with_settings(patience=_PATIENCE if waits else 0.0)
-            project = replace(project, session=replace(own, inputs=inputs))
-            with common.showing_progress(project.session) as shown:
+            session = project.session.with_settings(patience=_PATIENCE if waits else 0.0)
+            project = replace(project, session=replace(session, inputs=inputs))
+            with common.showing_progress(project.session) as session:
                 report = gate.check(
-                    shown,
+                    session,
                     project.paths,
                     left_out=project.left_out,
                     declared_only=options.declared,
@@ -145,9 +147,9 @@ def run(options: Namespace) -> int:
             answers.append((report, project, heading))
     with Aside("what the cache keeps of this answer"):
         is_whole = Aside.left_out == left_out
-        if code < 2 and is_whole and _is_replayable(options, session.settings):
+        if code < 2 and is_whole and _is_replayable(options, first.settings):
             _keep(answers, inputs, options, code)
-        session.trim_store()
+        first.trim_store()
     return code
 
 
@@ -208,7 +210,8 @@ def _is_replayable(options: Namespace, settings: Settings) -> bool:
 
 
 def _staged(options: Namespace, stack: ExitStack) -> tuple[list[Path], Snapshot]:
-    """The paths in a copy of the index, and the copy."""
+    """The paths in a copy of the index, and the copy. Raises UsageError for a config with which a
+    hook would leave out what is around it."""
     originals = [Path(text) for text in options.paths]
     start = (originals or [Path.cwd()])[0].absolute()
     repo = git.open_repository(common.nearest_directory(start), options.environ)
@@ -222,25 +225,18 @@ def _staged(options: Namespace, stack: ExitStack) -> tuple[list[Path], Snapshot]
         # A hook is a gate: what its arguments do not name would pass without a word.
         options.paths, paths = [], [copy.directory]
         if options.config:
-            options.config = _config_for_all(Path(options.config), copy)
+            config = Path(os.path.normpath(options.config))
+            name = config.relative_to(copy.directory).as_posix()
+            folder = name.rpartition("/")[0]
+            is_found = folder and load.find_config(config.parent) == config
+            if folder and not is_found:
+                raise UsageError(
+                    f"a hook covers the whole repository, and with --config {name} it would check "
+                    f"{folder} alone\nnext: call the file {folder}/nparam-lint.toml, which is "
+                    "found by itself, and take --config out of the hook's arguments"
+                )
+            options.config = None if is_found else str(config)
     return paths, copy
-
-
-def _config_for_all(config: Path, copy: Snapshot) -> str | None:
-    """The config that a hook was given: that of the whole repository, or one that is found where it
-    is (None). Raises UsageError where a hook that reads it would leave out what is around it."""
-    config = Path(os.path.normpath(config))
-    if config.parent == copy.directory:
-        return str(config)
-    if load.find_config(config.parent) == config:
-        return None
-    name = config.relative_to(copy.directory).as_posix()
-    folder = name.rpartition("/")[0]
-    raise UsageError(
-        f"a hook covers the whole repository, and with --config {name} it would check {folder} "
-        f"alone\nnext: call the file {folder}/nparam-lint.toml, which is found by itself, and take "
-        "--config out of the hook's arguments"
-    )
 
 
 def _pushed(environ: Mapping[str, str]) -> str | None:
@@ -261,8 +257,8 @@ def _copied(copy: Snapshot, path: Path, *, may_be_gone: bool = False) -> Path:
 def _paths(options: Namespace) -> list[Path]:
     """The paths, absolute: what models may depend on, so of any kind, and files that were deleted.
     Raises UsageError for what never was."""
-    known = (Path.is_file, Path.is_dir, _is_gone)
-    unknown = [text for text in options.paths if not any(test(Path(text)) for test in known)]
+    tests = (Path.is_file, Path.is_dir, _is_gone)
+    unknown = [text for text in options.paths if not any(test(Path(text)) for test in tests)]
     common.checked_paths(unknown, (*COMMANDS, "help"))
     return [Path(text).absolute() for text in options.paths]
 
@@ -276,7 +272,8 @@ def _is_gone(path: Path) -> bool:
 
 
 def _projects(options: Namespace, paths: Sequence[Path], copy: Snapshot | None) -> list[Project]:
-    """What the paths lead to (none: all around the current directory)."""
+    """What the paths lead to (none: all around the current directory). Raises UsageError for an
+    option that is for one project only where there are several."""
     paths = [Path(os.path.abspath(path)) for path in paths]
     here = Path.cwd() if copy is None or paths else copy.copy_of(Path.cwd())
     start = Path(os.path.commonpath(paths)) if paths else here
@@ -285,9 +282,18 @@ def _projects(options: Namespace, paths: Sequence[Path], copy: Snapshot | None) 
     alone = {"--output-file": options.output_file, "--shard": options.shard}
     option = next((option for option, value in alone.items() if value), f"--format {name}")
     if any(alone.values()) or name not in ("text", "concise", "github"):
-        value = alone.get(option)
-        given = f"{option} {shlex.quote(value)}" if value else option
-        _refuse_unread(first, paths, option, given, "--declared " if options.declared else "")
+        # What configures a project inside would not be read.
+        for place, file in inner_projects(first).items():
+            if file and (not paths or any(place.is_relative_to(path) for path in paths)):
+                inner = clean(place.relative_to(first.root).as_posix())
+                step = commands.check(first, inner, "--declared " if options.declared else "")
+                value = f" {shlex.quote(alone[option])}" if option in alone else ""
+                raise UsageError(
+                    f"{clean(file)} configures a project of its own, but {option} is for one "
+                    "project only, and a check of the directory above it does not read this "
+                    f"config\nnext: {step} {option}{value}\n"
+                    f'      and in the config above it, if there is one: exclude = ["{inner}/**"]'
+                )
         return [Project(first, paths)]
 
     def open_at(place: Path, root: Path) -> Session:
@@ -295,29 +301,13 @@ def _projects(options: Namespace, paths: Sequence[Path], copy: Snapshot | None) 
             return first
         own_options = Namespace(**{**vars(options), "config": None})  # which is about the first
         try:
-            inner = common.session_for(own_options, place, copy, root)
+            session = common.session_for(own_options, place, copy, root)
         except UsageError as error:
             raise UsageError(f"in {clean(os.path.relpath(root, first.root))}: {error}") from None
-        inner = replace(inner, inputs=first.inputs, list_below=first.list_below)
-        return inner.with_settings(format=first.settings.format)
+        session = replace(session, inputs=first.inputs, list_below=first.list_below)
+        return session.with_settings(format=first.settings.format)
 
     projects = projects_of(paths, first, open_at, is_whole=bool(options.config))
     if len(projects) > 1:
         options.top = first.home
     return projects
-
-
-def _refuse_unread(
-    session: Session, paths: Sequence[Path], option: str, given: str, declared: str
-) -> None:
-    """Refuse to skip the config of an inner project where an option is for one project only.
-    `given`: the option with its value."""
-    for place, file in inner_projects(session).items():
-        if file and (not paths or any(place.is_relative_to(path) for path in paths)):
-            inner = clean(place.relative_to(session.root).as_posix())
-            raise UsageError(
-                f"{clean(file)} configures a project of its own, but {option} is for one "
-                "project only, and a check of the directory above it does not read this config\n"
-                f"next: {commands.check(session, inner, declared)} {given}\n"
-                f'      and in the config above it, if there is one: exclude = ["{inner}/**"]'
-            )

@@ -55,8 +55,8 @@ def run(options: Namespace) -> int:
 def claims_below(paths: Sequence[Path], session: Session) -> Report:
     """The report on the project with what is stated below some paths. Raises UsageError where
     nothing could be measured."""
-    with common.showing_progress(session) as shown:
-        report = gate.check(shown, ())
+    with common.showing_progress(session) as session:
+        report = gate.check(session, ())
     if report.error:
         raise UsageError(report.error)
     in_scope = within([place_of(path, session.root) for path in paths])

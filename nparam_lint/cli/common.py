@@ -25,6 +25,8 @@ from nparam_lint.gate import report
 from nparam_lint.ground.errors import Aside, UsageError
 from nparam_lint.ground.metrics import DEVICE_NAMES
 from nparam_lint.ground.nearest import did_you_mean, did_you_mean_path
+from nparam_lint.ground.notation import TextError
+from nparam_lint.ground.notation.grammar import Tolerance, parse_tolerance
 from nparam_lint.ground.printable import inert
 from nparam_lint.report import Document, Options, check_document, style
 from nparam_lint.report.formats import (
@@ -120,9 +122,8 @@ def add_output(
         metavar="FORMAT",
         help=f"{formats[0]} (default), {', '.join(formats[1:])}",
     )
-    there = "write the report to FILE"
-    there += "; where its format is not text, text is printed, too" if echo else ""
-    out.add_argument("-o", "--output-file", metavar="FILE", help=there)
+    also = "; where its format is not text, text is printed, too" if echo else ""
+    out.add_argument("-o", "--output-file", metavar="FILE", help=f"write the report to FILE{also}")
     add_color(out)
     if depth:
         out.add_argument("--depth", help=depth)
@@ -139,6 +140,14 @@ def add_color(out: argparse._ArgumentGroup) -> None:
 
 
 # --- from options to settings -----------------------------------------------------------------
+
+
+def tolerance_of(option: str, text: str | None) -> Tolerance | None:
+    """What an option says of how far counts may be apart. Raises UsageError."""
+    try:
+        return None if text is None else parse_tolerance(text)
+    except TextError as error:
+        raise UsageError(f"option {option} is {text!r}: {error}") from None
 
 
 def session_for(
@@ -248,15 +257,23 @@ def deliver(
 ) -> int:
     """Write the document in the requested format; returns the exit code: 0 clean, 1 findings or
     `failed`, 2 there is no answer."""
-    name, shown = format_for(options, session.settings), layout(options, session)
+    name, look = format_for(options, session.settings), layout(options, session)
     if name == "html":
         document = replace(document, roles_of=module_roles.module_roles)
-    if name == "github":
+    if name == "github" and (step_summary := options.environ.get("GITHUB_STEP_SUMMARY")):
+        # GitHub drops one that is too long as a whole, what other commands of the step wrote
+        # included.
         with Aside("the step summary"):
-            _append_step_summary(document, shown, options.environ)
-    write_chunks(chunks(name, document, shown), options.output_file)
+            try:
+                with Path(step_summary).open("ab") as stream:
+                    room = markdown.SUMMARY - stream.tell()
+                    text = markdown.summary(document, look, room)
+                    stream.write(text.encode("utf-8", "replace"))
+            except OSError as error:
+                tell(f"cannot write the step summary: {error}")
+    write_chunks(chunks(name, document, look), options.output_file)
     if options.echo and options.output_file and name != "text":
-        write(render("text", document, shown), None)
+        write(render("text", document, look), None)
     if document.error:
         tell(document.error)
         return 2
@@ -319,20 +336,6 @@ def write_chunks(
             stream.writelines(texts)
     except OSError as error:
         raise UsageError(f"cannot write {file}: {error.strerror}") from None
-
-
-def _append_step_summary(document: Document, options: Options, environ: Mapping[str, str]) -> None:
-    """Under GitHub Actions, the tables for the page of the run, in what room there is. GitHub drops
-    a step's summary that is too long as a whole, what other commands of the step wrote included."""
-    file = environ.get("GITHUB_STEP_SUMMARY")
-    if not file:
-        return
-    try:
-        with Path(file).open("ab") as stream:
-            text = markdown.summary(document, options, markdown.SUMMARY - stream.tell())
-            stream.write(text.encode("utf-8", "replace"))
-    except OSError as error:
-        tell(f"cannot write the step summary: {error}")
 
 
 # --- the look -------------------------------------------------------------------------------------

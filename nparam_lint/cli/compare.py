@@ -8,12 +8,9 @@ from argparse import ArgumentParser, Namespace
 from nparam_lint.analysis.documents.compare_document import Compared, Comparison, compare_document
 from nparam_lint.analysis.roles import find_roles
 from nparam_lint.cli import common
-from nparam_lint.cli.targets import locate, refuse_misnamed
+from nparam_lint.cli.targets import locate, show_named
 from nparam_lint.count.measured import Measured
-from nparam_lint.gate import show
 from nparam_lint.ground.errors import UsageError
-from nparam_lint.ground.notation import TextError
-from nparam_lint.ground.notation.grammar import Tolerance, parse_tolerance
 from nparam_lint.report import Document
 
 USAGE = "nparam-lint compare TARGET TARGET… [options]"
@@ -47,7 +44,7 @@ def run(options: Namespace) -> int:
             "which models?\nnext: nparam-lint compare 'nets/vit.py::ViT(depth=12)' "
             "'nets/vit.py::ViT(depth=24)'"
         )
-    within = _tolerance(options.within)
+    within = common.tolerance_of("--within", options.within)
     if within and len(options.targets) < 2:
         raise UsageError("option --within compares two models or more\nnext: name another TARGET")
     targets = [locate(options, text)[:2] for text in options.targets]
@@ -55,9 +52,8 @@ def run(options: Namespace) -> int:
     reports = {}  # one of each project
     for root, session in {session.root: session for session, _ in targets}.items():
         inside = [target for project, target in targets if project.root == root]
-        with common.showing_progress(session) as shown:
-            reports[root] = show(shown, inside)
-        refuse_misnamed(reports[root].models)
+        with common.showing_progress(session) as session:
+            reports[root] = show_named(session, inside)
     models = []  # each called as it was written, which is how the user knows it
     for text, (session, target) in zip(options.targets, targets, strict=True):
         report = reports[session.root]
@@ -71,10 +67,3 @@ def run(options: Namespace) -> int:
     distances = comparison.distances
     failed = failed or bool(distances and distances.far)
     return common.deliver(compare_document(comparison), options, targets[0][0], failed=failed)
-
-
-def _tolerance(text: str | None) -> Tolerance | None:
-    try:
-        return None if text is None else parse_tolerance(text)
-    except TextError as error:
-        raise UsageError(f"option --within is {text!r}: {error}") from None

@@ -111,29 +111,27 @@ def commands() -> list[CommandWords]:
     commands = []
     for name in COMMANDS:
         module, parser = parser_of(name)
-        arguments = [_argument(action, parser) for action in parser._actions]
+        arguments = []
+        for action in parser._actions:
+            text = "" if action.help == argparse.SUPPRESS else (action.help or action.dest)
+            values: tuple[str, ...] = tuple(map(str, action.choices or ()))
+            if action.dest == "format":
+                values = tuple(parser.get_default("formats"))
+            elif action.dest == "device":
+                values = DEVICE_NAMES
+            elif action.metavar in ("CODE", "CODES"):
+                values = tuple(RULES)
+            kind: Kind = "choice" if values else "file" if action.metavar in _FILES else "any"
+            if action.nargs == 0:
+                kind, values = "flag", ()
+            help = _first_sentence(text.replace("%%", "%"))
+            arguments.append(Argument(tuple(action.option_strings), kind, values, help))
         options = tuple(argument for argument in arguments if argument.names and argument.help)
         operands = (argument for argument in arguments if not argument.names)
         operand = next(operands, Argument((), "any", (), ""))
         commands.append(CommandWords(name, _first_sentence(module.DESCRIPTION), options, operand))
     command = Argument((), "choice", COMMANDS, "")
     return [*commands, CommandWords("help", "the options of a command", (), command)]
-
-
-def _argument(action: argparse.Action, parser: ArgumentParser) -> Argument:
-    shown = "" if action.help == argparse.SUPPRESS else (action.help or action.dest)
-    names, text = tuple(action.option_strings), _first_sentence(shown.replace("%%", "%"))
-    values: tuple[str, ...] = tuple(map(str, action.choices or ()))
-    if action.dest == "format":
-        values = tuple(parser.get_default("formats"))
-    elif action.dest == "device":
-        values = DEVICE_NAMES
-    elif action.metavar in ("CODE", "CODES"):
-        values = tuple(RULES)
-    if action.nargs == 0:
-        return Argument(names, "flag", (), text)
-    kind: Kind = "choice" if values else "file" if action.metavar in _FILES else "any"
-    return Argument(names, kind, values, text)
 
 
 def _first_sentence(text: str) -> str:

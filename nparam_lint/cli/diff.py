@@ -16,8 +16,6 @@ from nparam_lint.changes.revision_diff import compare_revisions
 from nparam_lint.changes.states import States, named_base
 from nparam_lint.cli import common
 from nparam_lint.ground.errors import UsageError
-from nparam_lint.ground.notation import TextError
-from nparam_lint.ground.notation.grammar import parse_tolerance
 from nparam_lint.report import Document
 from nparam_lint.repository.git import open_repository
 from nparam_lint.repository.snapshot import copied
@@ -66,10 +64,7 @@ def run(options: Namespace) -> int:
             "since which revision?\nnext: nparam-lint diff HEAD, or nparam-lint diff main... for "
             "what a pull request against main changes"
         )
-    try:
-        tolerance = None if options.drift is None else parse_tolerance(options.drift)
-    except TextError as error:
-        raise UsageError(f"option --tolerance is {options.drift!r}: {error}") from None
+    tolerance = common.tolerance_of("--tolerance", options.drift)
     start = Path(options.paths[0]).absolute() if options.paths else Path.cwd()
     common.checked_paths([text for text in options.paths if Path(text).exists()])
     repository = open_repository(common.nearest_directory(start), options.environ)
@@ -85,12 +80,12 @@ def run(options: Namespace) -> int:
         command = f"nparam-lint diff {options.revision}"
         gate = f"--tolerance {shlex.quote(options.drift)}" if options.drift else ""
         session, about = common.without_inner_projects(session, command, gate)
-        with common.showing_progress(session) as shown:
-            states = States(shown, repository, partial(common.session_for, options))
+        with common.showing_progress(session) as session:
+            states = States(session, repository, partial(common.session_for, options))
             past = stack.enter_context(states.at(base))
             report = compare_revisions(
                 past,
-                shown,
+                session,
                 options.paths,
                 declared_only=options.declared,
                 tolerance=tolerance,

@@ -29,7 +29,7 @@ from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.report import Document
-from nparam_lint.rewrite import edits, formula_budget
+from nparam_lint.rewrite import docstring_edits, edits
 
 USAGE = "nparam-lint formula TARGET [--vary a,b,…] [options]"
 DESCRIPTION = (
@@ -77,9 +77,9 @@ def run(options: Namespace) -> int:
     if options.write and (str(selector) or options.vary):
         raise UsageError("option --write writes the whole formula; remove the selector and --vary")
     result = FormulaResult(options.target)
-    with reused_worker(), common.showing_progress(session) as shown:
+    with reused_worker(), common.showing_progress(session) as session:
         try:
-            model = Model(shown, target, selector)
+            model = Model(session, target, selector)
             result = replace(_derived(result, model, options.vary), environment=model.environment)
         except NothingBuilt as error:
             result = replace(result, error=str(error))
@@ -101,14 +101,14 @@ def _derived(result: FormulaResult, model: Model, names: str | None) -> FormulaR
     if why := model.why_unknown(first):
         return replace(result, call=first.call, cases=(NoForm(why),))
     way, variables = model.candidate.way, _variables(first, names)
-    history, shown = model.history(variables), first.call
+    history, call = model.history(variables), first.call
     if any(differs(variable.base, model.call[variable.name]) for variable in variables):
         ((_, built),) = history.build([{}])
-        shown = built.call if isinstance(built, Built) else shown
+        call = built.call if isinstance(built, Built) else call
     cases, also_matter = derive_all(history, model, every_combination=bool(names))
     return replace(
         result,
-        call=shown,
+        call=call,
         place=str(way.position) if way else "",
         variables=tuple(variables),
         cases=tuple(cases),
@@ -136,7 +136,7 @@ def _write(result: FormulaResult, model: Model) -> None:
     forms = [case for case in result.cases if isinstance(case, ClosedForm)]
     text, choices = budget_of(forms, result.order)
     try:
-        line = formula_budget.write_formula(text, target.arguments, definition, model.source)
+        line = docstring_edits.write_formula(text, target.arguments, definition, model.source)
     except (edits.Unsafe, edits.CannotWrite) as error:
         raise UsageError(f"option --write: {error}") from None
     common.tell(line or f"{target} already has it")
@@ -173,7 +173,7 @@ def _symbols(result: FormulaResult, text: str | None, *, is_python: bool) -> dic
     """Of `--symbols`: name of an argument, or of a list of which elements are varied, → symbol.
     `is_python`: they become the arguments of a function."""
     symbols: dict[str, str] = {}
-    known = {re.split(r"[.\[]", name)[0]: None for name in result.order}
+    arguments = {re.split(r"[.\[]", name)[0]: None for name in result.order}
     for piece in text.split(",") if text else ():
         name, _, symbol = (word.strip() for word in piece.partition("="))
         if not (name.isidentifier() and symbol.isidentifier()):
@@ -185,10 +185,10 @@ def _symbols(result: FormulaResult, text: str | None, *, is_python: bool) -> dic
             raise UsageError(
                 f"option --symbols: {symbol} is a word of Python, and names nothing there"
             )
-        if result.has_form and name not in known:
-            hint = did_you_mean(name, known, f"there are: {', '.join(known) or '–'}")
+        if result.has_form and name not in arguments:
+            hint = did_you_mean(name, arguments, f"there are: {', '.join(arguments) or '–'}")
             raise UsageError(f"option --symbols: {result.call} has no argument {name!r}{hint}")
-        if symbol in {*symbols.values(), *(known.keys() - {name})} - symbols.keys():
+        if symbol in {*symbols.values(), *(arguments.keys() - {name})} - symbols.keys():
             raise UsageError(f"option --symbols: {symbol} would stand for two arguments")
         symbols[name] = symbol
     return symbols

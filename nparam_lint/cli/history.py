@@ -6,11 +6,10 @@ from argparse import ArgumentParser, Namespace
 from functools import partial
 
 from nparam_lint.changes.documents.history_document import history_document
-from nparam_lint.changes.history import History, Request, read_history
+from nparam_lint.changes.history import History, HistoryRequest, read_history
 from nparam_lint.changes.states import States
 from nparam_lint.cli import common
-from nparam_lint.cli.targets import locate, refuse_misnamed
-from nparam_lint.gate import show
+from nparam_lint.cli.targets import locate, show_named
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report import Document
 from nparam_lint.repository.git import open_repository
@@ -52,11 +51,11 @@ def run(options: Namespace) -> int:
         )
 
     repository = open_repository(session.home, options.environ)
-    with common.showing_progress(session) as shown:
-        states = States(shown, repository, partial(common.session_for, options))
-        request = Request(target, selector, states, options.since, options.first_parent)
+    with common.showing_progress(session) as session:
+        states = States(session, repository, partial(common.session_for, options))
+        request = HistoryRequest(target, selector, states, options.since, options.first_parent)
         history = read_history(request)
         if not history.is_counted and not history.error:
-            refuse_misnamed(show(shown, [target]).models)
+            show_named(session, [target])  # raises UsageError where that is why
     document, failed = history_document(history), not history.is_counted
     return common.deliver(document, options, session, failed=failed)

@@ -68,13 +68,13 @@ def manager_of(top: Path, hooks: Sequence[Path]) -> tuple[Manager, Path] | None:
     texts = {hook: hook.read_bytes() for hook in hooks if hook.is_file()}
     for manager in MANAGERS:
         names = (*manager.configs, *manager.shared)
-        there = [name for name in names if (top / name).exists()]
-        is_own = any(name in manager.configs for name in there)
+        configs = [name for name in names if (top / name).exists()]
+        is_own = any(name in manager.configs for name in configs)
         marked = [hook for hook, text in texts.items() if manager.mark in text]
         if marked and manager.is_above:
             return manager, marked[0].parent.parent
         if is_own or marked:
-            return manager, top / (there or names)[0]
+            return manager, top / (configs or names)[0]
     return None
 
 

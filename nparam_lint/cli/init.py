@@ -55,9 +55,9 @@ def run(options: Namespace) -> int:
     session = common.leave_out_inner_projects(session, command)
     if options.claims:
         plan = stated_edits.plan_comments(claims_below(paths, session).stated, session)
-        return carry_out(plan, options, session, dry=options.diff, failed=bool(plan.left))
+        return carry_out(plan, options, session, dry=options.diff, failed=bool(plan.leftovers))
     wishes = Wishes(options.into, options.rounded, options.all)
-    with common.showing_progress(session) as shown:
-        plan = plan_init(shown, paths, wishes)
-    failed = any(item.count is not None for item in plan.left)
+    with common.showing_progress(session) as session:
+        plan = plan_init(session, paths, wishes)
+    failed = any(item.count is not None for item in plan.leftovers)
     return carry_out(plan, options, session, dry=options.diff, failed=failed)

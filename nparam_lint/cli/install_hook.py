@@ -210,10 +210,10 @@ def _lasting_python() -> str:
 
 def _write(place: Path, script: str) -> None:
     """Write the file in one step, so that git never finds half of a hook; replace a link."""
-    laid = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
+    draft = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
     try:
-        laid.write_text(script, encoding="utf-8", newline="\n")
-        laid.chmod(0o755)
-        laid.replace(place)
+        draft.write_text(script, encoding="utf-8", newline="\n")
+        draft.chmod(0o755)
+        draft.replace(place)
     finally:
-        laid.unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)

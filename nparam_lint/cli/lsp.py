@@ -31,8 +31,8 @@ def run(options: Namespace) -> int:
     except ModuleNotFoundError as error:
         if error.name and error.name.partition(".")[0] in ("pygls", "lsprotocol"):
             step = "next: pip install 'nparam-lint[lsp]'"
-            said = f"the language server needs pygls, which is not installed\n{step}"
-            raise UsageError(said) from None
+            message = f"the language server needs pygls, which is not installed\n{step}"
+            raise UsageError(message) from None
         raise
     # What anything else prints would break the protocol.
     output = os.fdopen(os.dup(1), "wb")

@@ -6,10 +6,9 @@ from argparse import ArgumentParser, Namespace
 from functools import partial
 
 from nparam_lint.cli import common
-from nparam_lint.cli.targets import locate, refuse_misnamed
+from nparam_lint.cli.targets import locate, show_named
 from nparam_lint.config import commands
 from nparam_lint.count.measured import NotMeasured
-from nparam_lint.gate import show
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.notation import Target
 from nparam_lint.report.show_document import show_document
@@ -40,9 +39,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(options: Namespace) -> int:
     session, target, _ = locate(options, options.target)
-    with common.showing_progress(session) as shown:
-        report = show(shown, [target])
-    refuse_misnamed(report.models)
+    with common.showing_progress(session) as session:
+        report = show_named(session, [target])
     failed = any(isinstance(model.measurement, NotMeasured) for model in report.models)
     optimizer = OPTIMIZERS.get(options.training)
     if optimizer and any(model.host for model in report.models):

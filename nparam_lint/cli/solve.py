@@ -94,8 +94,8 @@ def run(options: Namespace) -> int:
     question = _question(options, metric)
     rows = []  # one for each target
     for text, (session, target, selector) in zip(options.targets, targets, strict=True):
-        with common.showing_progress(session) as shown:
-            rows.append(solve(question, text, shown, target, selector))
+        with common.showing_progress(session) as session:
+            rows.append(solve(question, text, session, target, selector))
     refuse_unknown(question, rows)
     columns = zip(*(row.answers for row in rows), strict=True)  # one for each budget
     answers = tuple(answer for column in columns for answer in column)
@@ -118,8 +118,28 @@ def _question(options: Namespace, metric: str) -> Question:
         if value is None or value == []:
             example = "solve nets/gpt.py::GPT --budget 10M --vary n_embd,n_layer=1..24"
             raise UsageError(f"{missing}\nnext: nparam-lint {example}")
-    unknowns = _unknowns(options.vary)
-    budgets = _budgets(options.budget, metric)
+    expected = "a name or name=1..24, name=64..1024:64"
+    unknowns: dict[str, Unknown] = {}
+    for name, limits in named_values(options.vary, expected).items():
+        values = range_of(limits, f"{name}={limits}") if limits else range(1, 1)
+        if values is None:
+            text = f"found {f'{name}={limits}'!r}, expected {expected}"
+            raise UsageError(f"option --vary is {options.vary!r}: {text}")
+        high = values.stop - 1 if limits else None
+        unknowns[name] = Unknown(name, values.start, high, values.step)
+    pieces = [piece.strip() for piece in _COMMA.split(options.budget)]
+    if not all(pieces):
+        text = f"{options.budget!r}, expected 10M, or several: 100k,1M"
+        raise UsageError(f"option --budget is {text}")
+    budgets: dict[int, None] = {}
+    for piece in pieces:
+        try:
+            declared = parse_value(piece, metric).bounds({}, None).declared
+        except TextError as error:
+            raise UsageError(f"option --budget is {piece!r}: {error}") from None
+        if declared is None or declared <= 0:
+            raise UsageError(f"option --budget is {piece!r}, expected a number such as 10M")
+        budgets[declared] = None
     number = options.number
     if number is None:
         number = 5 if len(budgets) == len(options.targets) == 1 else 1
@@ -131,33 +151,4 @@ def _question(options: Namespace, metric: str) -> Question:
             rules += rules_of(text)
         except FormulaError as error:
             raise UsageError(f"option --where is {text!r}: {error}") from None
-    return Question(budgets, unknowns, rules, options.goal, number, options.free)
-
-
-def _budgets(text: str, metric: str) -> list[int]:
-    pieces = [piece.strip() for piece in _COMMA.split(text)]
-    if not all(pieces):
-        raise UsageError(f"option --budget is {text!r}, expected 10M, or several: 100k,1M")
-    budgets: dict[int, None] = {}
-    for piece in pieces:
-        try:
-            declared = parse_value(piece, metric).bounds({}, None).declared
-        except TextError as error:
-            raise UsageError(f"option --budget is {piece!r}: {error}") from None
-        if declared is None or declared <= 0:
-            raise UsageError(f"option --budget is {piece!r}, expected a number such as 10M")
-        budgets[declared] = None
-    return list(budgets)
-
-
-def _unknowns(text: str) -> dict[str, Unknown]:
-    expected = "a name or name=1..24, name=64..1024:64"
-    unknowns: dict[str, Unknown] = {}
-    for name, limits in named_values(text, expected).items():
-        values = range_of(limits, f"{name}={limits}") if limits else range(1, 1)
-        if values is None:
-            found = f"{name}={limits}"
-            raise UsageError(f"option --vary is {text!r}: found {found!r}, expected {expected}")
-        high = values.stop - 1 if limits else None
-        unknowns[name] = Unknown(name, values.start, high, values.step)
-    return unknowns
+    return Question(list(budgets), unknowns, rules, options.goal, number, options.free)

@@ -73,15 +73,15 @@ def run(options: Namespace) -> int:
     start = time.monotonic()
     session, target, selector = locate(options, options.target, selects=True)
     grid = Grid(grid_of(options.vary))
-    with reused_worker(), common.showing_progress(session) as shown:
+    with reused_worker(), common.showing_progress(session) as session:
         try:
-            model = Model(shown, target, selector)
+            model = Model(session, target, selector)
             answer = model.as_named()
-            if isinstance(answer, NotMeasured):
-                values = _lacking(answer, grid)
-                called = ", ".join(filter(None, (target.arguments, values)))
-                if values:
-                    model = Model(shown, replace(target, arguments=called), selector)
+            missing = answer.missing if isinstance(answer, NotMeasured) else ()
+            if missing and {*missing} <= grid.values.keys():  # the first configuration has them
+                values = (f"{name}={grid.values[name][0]!r}" for name in missing)
+                call = ", ".join(filter(None, (target.arguments, *values)))
+                model = Model(session, replace(target, arguments=call), selector)
             first = model.first()
             if not isinstance(first, Measured):
                 common.tell(f"{options.target}: {first.reason}")
@@ -98,13 +98,13 @@ def run(options: Namespace) -> int:
             uncached = replace(model.source.session, store=Store(None, ""), progress=silent)
             model.source = replace(model.source, session=uncached)
             sweep = Sweep(model, forms)
-            rows_shown = _write_rows(options, kind, grid, sweep, shown.progress)
+            first_rows = _write_rows(options, kind, grid, sweep, session.progress)
         except Mismatch as error:
             common.tell(str(error))
             return 1
     seconds = time.monotonic() - start
     lines = [] if options.built else _form_lines(forms)
-    result = SweepResult(options.target, grid.names, rows_shown, sweep.tally, lines, seconds)
+    result = SweepResult(options.target, grid.names, first_rows, sweep.tally, lines, seconds)
     if kind == "table":
         text = render("text", sweep_document(result), common.layout(options, session))
         common.write(text, None)
@@ -112,13 +112,6 @@ def run(options: Namespace) -> int:
         for line in summary(result):
             common.tell(line)
     return int(sweep.tally.failed == sweep.tally.rows > 0)
-
-
-def _lacking(failure: NotMeasured, grid: Grid) -> str:
-    """The arguments that a call lacks, as the first configuration has them, if it does."""
-    if not failure.missing or not {*failure.missing} <= grid.values.keys():
-        return ""
-    return ", ".join(f"{name}={grid.values[name][0]!r}" for name in failure.missing)
 
 
 def _kind(options: Namespace) -> str:
@@ -142,14 +135,14 @@ def _kind(options: Namespace) -> str:
 # --- the form ---------------------------------------------------------------------------------
 
 
-def _variable(row: VariableRow, given: Sequence[Value]) -> Variable:
-    """An argument as a form has it: a number, or a choice among the values that it is given."""
+def _variable(row: VariableRow, choices: Sequence[Value]) -> Variable:
+    """An argument as a form has it: a number, or a choice among some values."""
     if row.name in COLUMNS:
         raise UsageError(f"{row.name} is an argument, and a column of every sweep; next: rename it")
     if type(row.value) in (int, float):
         return variable_of(row)
     default = () if row.value is None else (row.value,)
-    values = {repr(value): value for value in (*default, *given[:_CHOICES])}
+    values = {repr(value): value for value in (*default, *choices[:_CHOICES])}
     return variable_of(row, tuple(values.values()))
 
 
@@ -178,12 +171,12 @@ def _write_rows(
     """Write the rows, and give the first of them, for a table."""
     line = partial(csv_line, grid.names) if kind == "csv" else json_line
     head = csv_head(grid.names) if kind == "csv" else ""
-    shown: list[SweepRow] = []
+    first_rows: list[SweepRow] = []
     for rows in sweep.rows(grid):
         if kind == "table":
-            shown += rows[: _SHOWN - len(shown)]
+            first_rows += rows[: _SHOWN - len(first_rows)]
         else:
             common.write_chunks([head, *map(line, rows)], options.out, "a", "\n")
             head = ""
         progress(sweep.tally.rows, grid.count, str(sweep.model.target))
-    return shown
+    return first_rows

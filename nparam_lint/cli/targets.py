@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from argparse import Namespace
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,8 +13,8 @@ from msgspec.structs import replace
 
 from nparam_lint.cli import common
 from nparam_lint.count.measured import NotMeasured
-from nparam_lint.gate import lookup
-from nparam_lint.gate.report import ModelReport
+from nparam_lint.gate import lookup, show
+from nparam_lint.gate.report import Report
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.nearest import did_you_mean_path, nearest
 from nparam_lint.ground.notation import Selector, Target, TextError, parse_selected, parse_target
@@ -59,13 +59,15 @@ def locate(
     return session, target, selector
 
 
-def refuse_misnamed(models: Iterable[ModelReport]) -> None:
-    """Raises UsageError where the worker finds that a target, or an argument of it, is not there:
-    that is no finding about the model."""
-    for model in models:
+def show_named(session: Session, targets: Sequence[Target]) -> Report:
+    """The report of some models. Raises UsageError where the worker finds that a target, or an
+    argument of it, is not there: that is no finding about the model."""
+    report = show(session, targets)
+    for model in report.models:
         measurement = model.measurement
         if isinstance(measurement, NotMeasured) and measurement.is_misnamed and not model.budgets:
             raise UsageError(measurement.reason)
+    return report
 
 
 def _refuse_gone(target: Target, session: Session) -> None:

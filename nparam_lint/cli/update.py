@@ -16,7 +16,7 @@ from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.formats import render
 from nparam_lint.repository import repository_top
 from nparam_lint.rewrite import stated_edits
-from nparam_lint.rewrite.budget_updates import plan_update, read_named
+from nparam_lint.rewrite.budget_updates import plan_update, read_request
 from nparam_lint.rewrite.edits import Plan, as_written, write_all
 from nparam_lint.rewrite.plan_document import diff_of, plan_document
 
@@ -67,19 +67,18 @@ def run(options: Namespace) -> int:
     first = Path(options.targets[0].partition("::")[0]) if options.targets else Path.cwd()
     start = first if first.exists() else Path.cwd()
     session = common.session_for(options, start)
-    dry = options.diff or options.check
     if options.claims:
         paths = common.checked_paths(options.targets, texts_too=True)
         plan = stated_edits.plan_numbers(claims_below(paths, session).stated, session)
-        failed = bool(plan.left) or (options.check and bool(plan.edits))
-        return carry_out(plan, options, session, dry=dry, failed=failed)
-    named = [read_named(text, session.root) for text in options.targets]
-    if not named:
-        gate = "--check" if options.check else ""
-        session = common.leave_out_inner_projects(session, "nparam-lint update", gate)
-    with common.showing_progress(session) as shown:
-        plan = plan_update(shown, named)
-    failed = bool(plan.left) or (options.check and bool(plan.edits))
+    else:
+        requests = [read_request(text, session.root) for text in options.targets]
+        if not requests:
+            gate = "--check" if options.check else ""
+            session = common.leave_out_inner_projects(session, "nparam-lint update", gate)
+        with common.showing_progress(session) as session:
+            plan = plan_update(session, requests)
+    dry = options.diff or options.check
+    failed = bool(plan.leftovers) or (options.check and bool(plan.edits))
     return carry_out(plan, options, session, dry=dry, failed=failed)
 
 

@@ -92,8 +92,8 @@ LATE = frozenset(
     repository.snapshot
     rewrite
     rewrite.budget_updates
+    rewrite.docstring_edits
     rewrite.edits
-    rewrite.formula_budget
     rewrite.new_budgets
     worker.in_process
     worker.tracing.failures

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from nparam_lint.config import commands
 from nparam_lint.count.measured import NotMeasured
@@ -35,16 +35,15 @@ from nparam_lint.ground.notation import (
 from nparam_lint.ground.notation.expression import Formula
 from nparam_lint.ground.paths import is_doc
 from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
-from nparam_lint.rewrite.edits import Edit, Left, Plan, edit_files
+from nparam_lint.rewrite.edits import Edit, Leftover, Plan, edit_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from nparam_lint.config.session import Session
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.measured import Measurement
-    from nparam_lint.gate.candidates import Candidate, ProjectSource
-    from nparam_lint.ground.findings import Finding
+    from nparam_lint.gate.candidates import ProjectSource
     from nparam_lint.ground.notation.budget import Budget
     from nparam_lint.ground.values import Origin, Position
     from nparam_lint.rewrite.number_style import Restated
@@ -61,7 +60,7 @@ class _Rewrite(Struct, frozen=True, eq=False):
     budget: Budget
 
 
-def plan_update(session: Session, requests: Sequence[Named]) -> Plan:
+def plan_update(session: Session, requests: Sequence[UpdateRequest]) -> Plan:
     """Measure the models that are named (or everything that is declared, if none is), and plan
     every edit. Nothing is written. Raises UsageError."""
     root = session.root
@@ -69,13 +68,29 @@ def plan_update(session: Session, requests: Sequence[Named]) -> Plan:
     paths = [root, *sorted(p for p in places if p.suffix == ".py" or p.is_dir())]
     source = read_source(session, [p for p in paths if p.exists()], declared_only=True)
     _check_requests(requests, source, root)
-    candidates = [r for c in source.candidates if (r := _only_named(c, requests)).is_declared]
+
+    def is_named(target: Target, selector: Selector | None, place: str) -> bool:
+        return not requests or any(item.covers(target, selector, place) for item in requests)
+
+    candidates = []
+    for model in source.candidates:
+        budgets = [b for b in model.budgets if is_named(b.target, b.selector, b.position.path)]
+        candidates += [replace(model, budgets=budgets)] if budgets else []
     report = measure(source, Selection(candidates))
     if report.error:
         return Plan(error=report.error)
     reported = {(f.code, f.position, f.message) for f in report.findings}  # not suppressed
-    unread = [f for f in source.findings if (f.code, f.position, f.message) in reported]
-    leftovers = [*_unreadable(unread, requests)]
+    leftovers = []
+    for finding in source.findings:  # malformed, stale, or in a file with an error
+        at = finding.position
+        try:
+            target = parse_target(finding.target)
+        except TextError:
+            target = Target(at.path, "")
+        if (finding.code, at, finding.message) in reported and is_named(target, None, at.path):
+            default: Origin = "docs" if is_doc(at.path) else "comment"
+            origin = _ORIGINS.get(Path(at.path).suffix, default)
+            leftovers.append(Leftover(at, finding.target, "", origin, "", finding.message))
     rewrites: list[_Rewrite] = []
     valid_count = 0
     for model, judged in zip(candidates, report.models, strict=True):
@@ -88,51 +103,21 @@ def plan_update(session: Session, requests: Sequence[Named]) -> Plan:
             else:
                 valid_count += 1
 
-    placed = [(item.edit.position.path, item) for item in rewrites]
-    files, failures = edit_files(placed, session, partial(_rewritten, source=source))
+    files, failures = edit_files(rewrites, session, partial(_rewritten, source=source))
     edits = [item.edit for item in rewrites if item not in failures]
     leftovers += [
-        _left(item.budget, f"cannot be rewritten: {reason}", item.edit.count)
+        _leftover(item.budget, f"cannot be rewritten: {reason}", item.edit.count)
         for item, reason in failures.items()
     ]
-    edits.sort(key=lambda edit: _order(edit.position))
-    leftovers.sort(key=lambda leftover: _order(leftover.position))
+    edits.sort(key=lambda edit: astuple(edit.position))
+    leftovers.sort(key=lambda leftover: astuple(leftover.position))
     return Plan(tuple(edits), tuple(leftovers), tuple(files), valid_count)
-
-
-def _order(position: Position) -> tuple[str, int, int]:
-    return position.path, position.line, position.column
-
-
-def _only_named(model: Candidate, requests: Sequence[Named]) -> Candidate:
-    """The model with only the budgets that are named."""
-    budgets = [
-        b
-        for b in model.budgets
-        if not requests
-        or any(item.covers(b.target, b.selector, b.position.path) for item in requests)
-    ]
-    return replace(model, budgets=budgets)
-
-
-def _unreadable(findings: Sequence[Finding], requests: Sequence[Named]) -> Iterator[Left]:
-    """Declarations that cannot be checked: malformed, stale, or in a file with an error."""
-    for finding in findings:
-        try:
-            target = parse_target(finding.target)
-        except TextError:
-            target = Target(finding.position.path, "")
-        at = finding.position
-        if not requests or any(item.covers(target, None, at.path) for item in requests):
-            default: Origin = "docs" if is_doc(at.path) else "comment"
-            origin = _ORIGINS.get(Path(at.path).suffix, default)
-            yield Left(at, finding.target, "", origin, "", finding.message)
 
 
 # --- what is named ----------------------------------------------------------------------------
 
 
-class Named(Struct, frozen=True):
+class UpdateRequest(Struct, frozen=True):
     """One argument. With a `target`: its budgets, for all arguments where it has none and for all
     selectors where `selector` is None. Without: the budgets that stand at or below `path` (relative
     to the root), or are about what is defined there."""
@@ -158,7 +143,7 @@ class Named(Struct, frozen=True):
         )
 
 
-def read_named(text: str, root: Path) -> Named:
+def read_request(text: str, root: Path) -> UpdateRequest:
     """Raises UsageError for what is neither a target nor a path of the project."""
     if "::" not in text:
         path = Path(text)
@@ -167,14 +152,15 @@ def read_named(text: str, root: Path) -> Named:
                 did_you_mean_path(text) or "; a model is named by its file, too: nets/vit.py::ViT"
             )
             raise UsageError(f"there is no file or directory {text}{hint}")
-        return Named(text, _relative(path, root))
+        return UpdateRequest(text, _relative(path, root))
     try:
         target, selector = parse_selected(text)
     except TextError as error:
         raise UsageError(f"{text!r} is not a target: {error}") from None
     if target.is_path:
         target = replace(target, location=_relative(Path(target.location), root))
-    return Named(text, target.location, target, selector if text.rstrip().endswith("]") else None)
+    is_selected = text.rstrip().endswith("]")
+    return UpdateRequest(text, target.location, target, selector if is_selected else None)
 
 
 def _relative(path: Path, root: Path) -> str:
@@ -203,7 +189,7 @@ def _same_host(request: Target | None, declaration: Target | None) -> bool:
     return is_same and _same_call(request.arguments or "", declaration.arguments)
 
 
-def _check_requests(requests: Sequence[Named], source: ProjectSource, root: Path) -> None:
+def _check_requests(requests: Sequence[UpdateRequest], source: ProjectSource, root: Path) -> None:
     """Raises UsageError for the first argument that names none of the declared budgets."""
     budgets = [b for candidate in source.candidates for b in candidate.budgets]
     for item in requests:
@@ -226,15 +212,17 @@ def _check_requests(requests: Sequence[Named], source: ProjectSource, root: Path
 # --- deciding ---------------------------------------------------------------------------------
 
 
-def _decide(budget: Budget, measurement: Measurement, settings: Settings) -> _Rewrite | Left | None:
+def _decide(
+    budget: Budget, measurement: Measurement, settings: Settings
+) -> _Rewrite | Leftover | None:
     """None for a budget that holds."""
     if isinstance(measurement, NotMeasured):
         hint = f" ({measurement.hint})" if measurement.hint else ""
-        return _left(budget, f"not measured: {measurement.reason}{hint}")
+        return _leftover(budget, f"not measured: {measurement.reason}{hint}")
     tolerance = settings.for_file(budget.target.location).tolerance
     results, findings = judge(budget, measurement, tolerance)
     if not results:
-        return _left(budget, findings[0].message)
+        return _leftover(budget, findings[0].message)
     if all(result.ok for result in results):
         return None
     counts = sorted({result.actual for result in results if result.actual is not None})
@@ -242,27 +230,27 @@ def _decide(budget: Budget, measurement: Measurement, settings: Settings) -> _Re
     value, declared = budget.value, results[0].value
     if any(isinstance(term, Formula) for term in value.terms):
         result = "" if declared is None else f", which gives {declared:,}"
-        return _left(budget, f"a formula{result}", count)
+        return _leftover(budget, f"a formula{result}", count)
     if not number_style.is_movable(value):
         kind = "range" if value.form == "range" else "limit"
-        return _left(budget, f"a {kind}, which is never changed", count)
+        return _leftover(budget, f"a {kind}, which is never changed", count)
     if count is None:
         span = f"{counts[0]:,} … {counts[-1]:,}"
-        return _left(budget, f"its modules have different counts: {span}")
+        return _leftover(budget, f"its modules have different counts: {span}")
     forced = budget.tolerance is not None
     change = number_style.restate(
         value, count, budget.selector.metric, budget.tolerance or tolerance, forced
     )
     if change is None:
-        return _left(budget, "no number in this form matches the count", count)
+        return _leftover(budget, "no number in this form matches the count", count)
     old, new = value.text, change.result
     if old.isdecimal() and budget.declared == f"{int(old):_}":  # an integer in TOML
         old, new = budget.declared, f"{count:_}"
     return _Rewrite(Edit(*_about(budget), old, new, count, len(results)), change, budget)
 
 
-def _left(budget: Budget, reason: str, count: int | None = None) -> Left:
-    return Left(*_about(budget), budget.value.text, reason, count)
+def _leftover(budget: Budget, reason: str, count: int | None = None) -> Leftover:
+    return Leftover(*_about(budget), budget.value.text, reason, count)
 
 
 def _about(budget: Budget) -> tuple[Position, str, str, Origin]:

@@ -52,10 +52,6 @@ class CstFile:
         """What stands before a node on its line."""
         return self.code[self._starts[self.spans[node].start.line - 1] : self.offset(node)]
 
-    def source_with(self, nodes: Replacements, program: Callable[[ast.Module], str]) -> bytes:
-        """The file with other nodes, as `checked`."""
-        return self.checked(self.module.visit(_Replace(nodes)).code, program)
-
     def checked(self, code: str, program: Callable[[ast.Module], str]) -> bytes:
         """The file with other text. `program`: what is to stay the same of it. Raises Unsafe."""
         source = code.encode(self.module.encoding)
@@ -65,7 +61,7 @@ class CstFile:
         raise Unsafe("the changed file would not be the same program")
 
 
-class _Replace(cst.CSTTransformer):
+class Replace(cst.CSTTransformer):
     """Puts what `replacements` makes of a node into its place."""
 
     def __init__(self, replacements: Replacements) -> None:

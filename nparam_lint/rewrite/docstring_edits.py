@@ -14,14 +14,22 @@ import libcst as cst
 from nparam_lint.discover.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.scan import scan_source
 from nparam_lint.discover.syntax import docstring_lines
-from nparam_lint.rewrite.cst_file import NEWLINE, CstFile, Replacements, line_starts, parsed
-from nparam_lint.rewrite.edits import Place, Unsafe
+from nparam_lint.rewrite.cst_file import (
+    NEWLINE,
+    CstFile,
+    Replace,
+    Replacements,
+    line_starts,
+    parsed,
+)
+from nparam_lint.rewrite.edits import FileEdit, Place, Unsafe, write_all
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nparam_lint.discover.claims.docstring_budgets import Declared
     from nparam_lint.discover.definitions import Definition
+    from nparam_lint.gate.candidates import ProjectSource
     from nparam_lint.rewrite.number_style import Restated
 
 _Definition = cst.ClassDef | cst.FunctionDef
@@ -78,7 +86,7 @@ def add(
                 replacements |= _with_budgets(file, nodes[key], value)
             except Unsafe as error:
                 failures[definition] = str(error)
-        new_source = file.source_with(replacements, _program)
+        new_source = file.checked(file.module.visit(Replace(replacements)).code, _program)
         expected = [repr(budget) for _, budget in _declared(source)]
         expected += [
             repr((definition.qualname, (arguments, "", "", value)))
@@ -96,6 +104,30 @@ def add(
 def budget_line(arguments: str | None, value: str) -> str:
     """A budget as it stands in a docstring; `arguments`: of the call, None for the default one."""
     return f"nparam{'' if arguments is None else f'({arguments})'}: {value}"
+
+
+def write_formula(
+    text: str, arguments: str | None, definition: Definition, source: ProjectSource
+) -> str:
+    """Write it into the docstring of a definition of `source`, as the budget of a call with these
+    arguments; the line and its place, nothing where it stood there before. Raises Unsafe or
+    CannotWrite; nothing was written then."""
+    declared = (line for lines in definition.docstrings for line in parse_docstring(lines)[0])
+    if any(line.arguments == arguments and line.value.text == text for line in declared):
+        return ""
+    name = definition.path
+    path = source.session.root / name
+    if source.session.is_outside(path):
+        raise Unsafe(f"{name} is outside of the repository")
+    old = source.discovery.tree.source(name)
+    new, failures = add(old, {definition: [(arguments, text)]})
+    if definition in failures:
+        raise Unsafe(failures[definition])
+    write_all((FileEdit(name, path, old, new),))
+    written = budget_line(arguments, text)
+    lines = list(enumerate(new.split(b"\n"), 1))[definition.line - 1 :]
+    number = next(n for n, line in lines if written.encode() in line)
+    return f"{name}:{number}: {written}"
 
 
 # --- reading ----------------------------------------------------------------------------------
@@ -139,10 +171,6 @@ def _program(tree: ast.Module) -> str:
     return ast.dump(tree)
 
 
-def _with_value(text: str, node: cst.CSTNode) -> cst.CSTNode:
-    return node.with_changes(value=text)
-
-
 def _with_budgets(
     file: CstFile, node: _Definition, values: Sequence[tuple[str | None, str]]
 ) -> Replacements:
@@ -160,7 +188,7 @@ def _with_budgets(
     if indent.strip():  # all on the line of the header
         indent = file.before(node) + file.module.default_indent
     literal = _with_lines(docstring, lines, indent, newline)
-    return {docstring: partial(_with_value, literal), node: _in_a_block}
+    return {docstring: lambda old: old.with_changes(value=literal), node: _in_a_block}
 
 
 def _in_a_block(node: cst.CSTNode) -> cst.CSTNode:

@@ -11,7 +11,7 @@ import shutil
 import tokenize
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nparam_lint.ground.values import Origin, Position
 
 Place = tuple[int, int]  # line and column, from 1
-Item = TypeVar("Item")
+Item = TypeVar("Item", bound="EditItem")
 
 
 class Unsafe(Exception):
@@ -38,7 +38,7 @@ class CannotWrite(UsageError):
     """What could not be written and why; nothing was, unless the message says so."""
 
 
-class _Declared(Struct, frozen=True):
+class _Declaration(Struct, frozen=True):
     """A budget where it stands; `model` is its target."""
 
     position: Position
@@ -48,7 +48,7 @@ class _Declared(Struct, frozen=True):
     old: str
 
 
-class Edit(_Declared, frozen=True):
+class Edit(_Declaration, frozen=True):
     """A budget that is written: for the first time, where `old` is empty. `count` is what it holds
     for, `modules` how many that a glob matches have it; `because`: why a part of another model gets
     one."""
@@ -59,12 +59,21 @@ class Edit(_Declared, frozen=True):
     because: str = ""
 
 
-class Left(_Declared, frozen=True):
+class Leftover(_Declaration, frozen=True):
     """A budget that does not hold, or a model without one, and why it is left as it is. `count` is
     what the model has; None where that is not known."""
 
     reason: str
     count: int | None = None
+
+
+class EditItem(Protocol):
+    """What makes an edit."""
+
+    @property
+    def edit(self) -> Edit: ...
+
+    def __hash__(self) -> int: ...
 
 
 class FileEdit(Struct, frozen=True):
@@ -84,7 +93,7 @@ class Plan(Struct, frozen=True):
     all."""
 
     edits: tuple[Edit, ...] = ()
-    left: tuple[Left, ...] = ()
+    leftovers: tuple[Leftover, ...] = ()
     files: tuple[FileEdit, ...] = ()
     held: int = 0
     hints: tuple[str, ...] = ()
@@ -105,29 +114,28 @@ def as_written(plan: Plan) -> Plan:
         return replace(position, line=line or position.line)
 
     edits = tuple(replace(edit, position=at(edit.position)) for edit in plan.edits)
-    left = tuple(replace(item, position=at(item.position)) for item in plan.left)
-    return replace(plan, edits=edits, left=left)
+    leftovers = tuple(replace(item, position=at(item.position)) for item in plan.leftovers)
+    return replace(plan, edits=edits, leftovers=leftovers)
 
 
 def edit_files(
-    items: Iterable[tuple[str, Item]],
+    items: Iterable[Item],
     session: Session,
     rewrite: Callable[[str, list[Item]], tuple[bytes, bytes, Mapping[Item, str]]],
 ) -> tuple[list[FileEdit], dict[Item, str]]:
-    """The files that are changed; and the items that could not be written, with the reason. Each
-    item comes with the name of its file. One that has several names, by links, is changed once:
-    under each it holds the same. `rewrite` gives a file before and after, and the items that it
-    could not write."""
+    """The files that are changed; and the items that could not be written, with the reason. A file
+    that has several names, by links, is changed once: under each it holds the same. `rewrite` gives
+    a file before and after, and the items that it could not write."""
     root = session.root
     files: list[FileEdit] = []
     failures: dict[Item, str] = {}
     base = os.path.realpath(root)
-    by_name = grouped(items, lambda pair: pair[0])
+    by_name = grouped(items, lambda item: item.edit.position.path)
     places = {name: os.path.realpath(root / name) for name in by_name}
     is_link = {name: places[name] != os.path.normpath(f"{base}/{name}") for name in by_name}
     faults: dict[str, str] = {}  # of each place, one; "" if there is none
     for name in sorted(by_name, key=lambda name: (is_link[name], name)):
-        place, inside = places[name], [item for _, item in by_name[name]]
+        place, inside = places[name], by_name[name]
         if place not in faults and session.is_outside(root / name):
             faults[place] = "its file is outside of the repository"
         if place in faults:

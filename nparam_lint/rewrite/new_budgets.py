@@ -21,7 +21,7 @@ from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.notation import Target, read_expression
 from nparam_lint.ground.values import Position, Way
 from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
-from nparam_lint.rewrite.edits import Edit, FileEdit, Left, Plan, Unsafe, edit_files
+from nparam_lint.rewrite.edits import Edit, FileEdit, Leftover, Plan, Unsafe, edit_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.session import Session
     from nparam_lint.gate.candidates import Candidate, ProjectSource, Selection
-    from nparam_lint.gate.report import ModelReport, Report
+    from nparam_lint.gate.report import Report
     from nparam_lint.ground.values import Origin
 
 Into = Literal["docstring", "config"]
@@ -76,9 +76,10 @@ def plan_init(session: Session, paths: Sequence[Path], wishes: Wishes) -> Plan:
         if candidate.definitions and (target := str(candidate.target)) not in declared_targets
     }
     new: list[_New] = []
-    apart = (c.target for c in selection.candidates if not c.target.is_importable)
-    in_notebooks = {str(target) for target in apart if target.callable} - declared_targets
-    leftovers: list[Left] = []
+    targets = [c.target for c in selection.candidates if c.target.callable]
+    in_notebooks = {str(target) for target in targets if not target.is_importable}
+    in_notebooks -= declared_targets
+    leftovers: list[Leftover] = []
 
     def edit(target: str, measured: Measured, at: Position, origin: Origin) -> Edit:
         count, tolerance = measured.counts.total, settings.for_file(at.path).tolerance
@@ -109,12 +110,12 @@ def plan_init(session: Session, paths: Sequence[Path], wishes: Wishes) -> Plan:
             reason = reason or (None if used else f"it is defined at {result.definitions[0]}")
             definition = used or definition
         if reason:
-            leftovers.append(_left(definition, reason))
+            leftovers.append(_leftover(definition, reason))
         elif measured:
             new.append(_New(in_docstring(model.target, measured, definition), definition))
-    for budget in way_budgets(report, selection, wishes.every):
+    for budget in _way_budgets(report, selection, wishes.every):
         if budget.reason:
-            leftovers.append(_left(budget.definition, budget.reason))
+            leftovers.append(_leftover(budget.definition, budget.reason))
         else:
             planned = in_docstring(budget.target, budget.measured, budget.definition)
             is_key = budget.arguments is None
@@ -123,18 +124,18 @@ def plan_init(session: Session, paths: Sequence[Path], wishes: Wishes) -> Plan:
         new = [item for item in new if item.edit.model == wishes.only and item.arguments is None]
         leftovers = [item for item in leftovers if item.model == wishes.only]
     plan = _written(new, source, wishes)
-    leftovers += plan.left
+    leftovers += plan.leftovers
     leftovers += [
-        _left(definitions[target], failure.reason)
+        _leftover(definitions[target], failure.reason)
         for target, failure in report.skipped
         if target in definitions
     ]
     leftovers += [
-        Left(failed.way.position, failed.target, "", "comment", "", failed.failure.reason)
+        Leftover(failed.way.position, failed.target, "", "comment", "", failed.failure.reason)
         for failed in report.failed_ways
     ]
     hints = (*_hints(source, definitions, report),)
-    return replace(plan, left=tuple(leftovers), held=len(declared_targets), hints=hints)
+    return replace(plan, leftovers=tuple(leftovers), held=len(declared_targets), hints=hints)
 
 
 def _uncounted_user(target: str, report: Report) -> str:
@@ -147,8 +148,8 @@ def _uncounted_user(target: str, report: Report) -> str:
     return f"inside {names[0]}, which was not counted" if names else ""
 
 
-def _left(definition: Definition, reason: str) -> Left:
-    return Left(definition.position, definition.target, "", "docstring", "", reason)
+def _leftover(definition: Definition, reason: str) -> Leftover:
+    return Leftover(definition.position, definition.target, "", "docstring", "", reason)
 
 
 # --- writing ----------------------------------------------------------------------------------
@@ -159,8 +160,7 @@ def _written(new: Sequence[_New], source: ProjectSource, wishes: Wishes) -> Plan
     keys = [item for item in new if item.is_key]
     placed = [] if wishes.into == "config" else [item for item in new if not item.is_key]
     placed.sort(key=lambda item: (item.definition is None, item.edit.position.path))
-    by_file = [(item.edit.position.path, item) for item in placed]
-    files, failures = edit_files(by_file, source.session, partial(_with_budgets, source=source))
+    files, failures = edit_files(placed, source.session, partial(_with_budgets, source=source))
     edits = [item.edit for item in placed if item not in failures]
     leftover_reasons: list[tuple[_New, str]] = []
     for_config = [*new] if wishes.into == "config" else [*failures, *keys]
@@ -177,7 +177,7 @@ def _written(new: Sequence[_New], source: ProjectSource, wishes: Wishes) -> Plan
         except Unsafe as error:
             leftover_reasons = [(item, str(error)) for item in for_config]
     leftovers = [
-        Left(edit.position, edit.model, "", edit.origin, "", reason, edit.count)
+        Leftover(edit.position, edit.model, "", edit.origin, "", reason, edit.count)
         for edit, reason in ((item.edit, reason) for item, reason in leftover_reasons)
     ]
     return Plan(tuple(edits), tuple(leftovers), tuple(files))
@@ -228,12 +228,11 @@ def _in_config(items: Sequence[_New], session: Session) -> tuple[FileEdit, Mappi
 # config that holds the whole call.
 
 
-class WayBudget(NamedTuple):
-    """A way that a budget is to be declared for: that of `model`, which is `measured`. `arguments`:
-    those of its line in the docstring of `definition`; None: it has none, and `target` is for the
-    config. `reason`: why it can have no budget."""
+class _WayBudget(NamedTuple):
+    """A way that a budget is to be declared for, as it is `measured`. `arguments`: those of its
+    line in the docstring of `definition`; None: it has none, and `target` is for the config.
+    `reason`: why it can have no budget."""
 
-    model: ModelReport
     measured: Measured
     target: str
     arguments: str | None
@@ -241,7 +240,7 @@ class WayBudget(NamedTuple):
     reason: str = ""
 
 
-def way_budgets(report: Report, selection: Selection, every: bool) -> Iterator[WayBudget]:
+def _way_budgets(report: Report, selection: Selection, every: bool) -> Iterator[_WayBudget]:
     """Those that the repository names; of a model that nothing else builds, the first call.
     `every`: also of models that are parts of others."""
     candidates = {(str(item.target), item.way): item for item in selection.candidates}
@@ -260,29 +259,27 @@ def way_budgets(report: Report, selection: Selection, every: bool) -> Iterator[W
         elif model.way.kind not in _NAMED:
             continue
         if isinstance(model.measurement, Measured) and model.measurement.counts.total:
-            budget = _way_budget(model, model.way, candidate, model.measurement)
+            budget = _way_budget(model.way, candidate, model.measurement)
             # Else it is a factory, which gets one of its own.
             if budget.target.removesuffix("()") not in plain_targets:
                 yield budget
 
 
-def _way_budget(
-    model: ModelReport, way: Way, candidate: Candidate, measured: Measured
-) -> WayBudget:
+def _way_budget(way: Way, candidate: Candidate, measured: Measured) -> _WayBudget:
     definition = candidate.used(measured) or candidate.definitions[-1]
     target = candidate.called(measured)
     if target is None:
         reason = f"{way.position} builds it with more than one call: say them in the config (setup)"
-        return WayBudget(model, measured, model.target, None, definition, reason)
+        return _WayBudget(measured, str(candidate.target), None, definition, reason)
     nodes = ast.walk(read_expression(f"f({target.arguments})"))
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     here = candidate.location == definition.path or names == {"f"}  # the same in every file
     if here and target.callable == definition.qualname and "\\" not in str(target):
         target = Target(definition.path, definition.qualname, target.arguments)
-        return WayBudget(model, measured, str(target), target.arguments, definition)
+        return _WayBudget(measured, str(target), target.arguments, definition)
     key = str(target)
     key = key.replace('"', "'") if "'" not in key else key  # it stands in quotes
-    return WayBudget(model, measured, key, None, definition)
+    return _WayBudget(measured, key, None, definition)
 
 
 # --- what needs arguments ---------------------------------------------------------------------

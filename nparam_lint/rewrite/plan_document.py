@@ -3,10 +3,11 @@ summary."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import Origin
 from nparam_lint.report import (
     Column,
@@ -20,8 +21,8 @@ from nparam_lint.report import (
     Text,
 )
 from nparam_lint.report.json_records import JsonDocument, Placed, record
-from nparam_lint.report.style import clean, plural, short_reason
-from nparam_lint.rewrite.edits import Edit, Left, unified_diff
+from nparam_lint.report.style import plural, short_reason
+from nparam_lint.rewrite.edits import Edit, Leftover, unified_diff
 
 if TYPE_CHECKING:
     from nparam_lint.report import Block
@@ -39,7 +40,7 @@ _COLUMNS = (
 
 def plan_document(plan: Plan, command: str, dry: bool) -> Document:
     """`dry`: nothing is written."""
-    items: list[Edit | Left] = [*plan.edits, *plan.left]
+    items: list[Edit | Leftover] = [*plan.edits, *plan.leftovers]
     return Document(
         command,
         lambda: _data(plan, command, dry),
@@ -75,7 +76,7 @@ class EditRecord(DeclaredRecord):
 
 
 @dataclass(kw_only=True)
-class LeftRecord(DeclaredRecord):
+class LeftoverRecord(DeclaredRecord):
     reason: str
 
 
@@ -93,7 +94,7 @@ class PlanDocument(JsonDocument):
     command: str
     written: bool
     edits: Sequence[EditRecord]
-    left: Sequence[LeftRecord]
+    left: Sequence[LeftoverRecord]
     files: Sequence[str]
     hints: Sequence[str]
     diff: str | None
@@ -112,26 +113,26 @@ def _data(plan: Plan, command: str, dry: bool) -> PlanDocument:
         )
         for edit in plan.edits
     ]
-    left = [
-        record(LeftRecord, item, item.position, target=item.model, actual=item.count)
-        for item in plan.left
+    leftovers = [
+        record(LeftoverRecord, item, item.position, target=item.model, actual=item.count)
+        for item in plan.leftovers
     ]
     return PlanDocument(
         command=command,
         written=not dry,
         edits=edits,
-        left=left,
+        left=leftovers,
         files=[file.name for file in plan.files],
         hints=plan.hints,
         diff=diff_of(plan) if dry else None,
-        summary=PlanSummary(edits=len(plan.edits), left=len(plan.left), held=plan.held),
+        summary=PlanSummary(edits=len(plan.edits), left=len(plan.leftovers), held=plan.held),
     )
 
 
 def _page(plan: Plan, command: str, dry: bool, options: Options) -> Page:
     blocks: list[Block] = [] if options.quiet else [_line(edit) for edit in plan.edits]
-    unbuilt = [] if command == "update" else [i for i in plan.left if i.count is None]
-    blocks += [_line(item) for item in plan.left if item not in unbuilt]
+    unbuilt = [] if command == "update" else [i for i in plan.leftovers if i.count is None]
+    blocks += [_line(item) for item in plan.leftovers if item not in unbuilt]
     # Who asked for budgets and got none wants to know why.
     most = len(unbuilt) if options.verbose else 0 if plan.edits or plan.held else _HINTS
     summary = _summary(plan, command, dry, len(unbuilt) <= most)
@@ -141,25 +142,32 @@ def _page(plan: Plan, command: str, dry: bool, options: Options) -> Page:
     for item in () if options.quiet else unbuilt[:most]:
         reason = short_reason(item.reason, item.model.partition("::")[2])
         blocks.append(Parts((("", _where(item)), ("dim", reason)), plain=True))
-    items: list[Edit | Left] = [*plan.edits, *plan.left]
+    items: list[Edit | Leftover] = [*plan.edits, *plan.leftovers]
     rows = [
         Row((clean(f"{item.position}"), _name(item), item.old, count, _done(item)))
         for item in items
         for count in ("" if item.count is None else f"{item.count:,}",)
     ]
-    hints = [] if options.quiet else list(_hints(plan, bool(options.verbose)))
+    hints: list[str] = []
+    if plan.hints and not options.quiet:  # what the config may say, so that more can be built
+        table, *models = plan.hints
+        named = models if options.verbose else models[:_HINTS]
+        why = f"Not built, since arguments are missing: {len(models):,}. Add them to the config:"
+        hints = [why, table, *named]
+        if len(named) < len(models):
+            hints.append(f"… and {len(models) - len(named):,} more (-v lists them)")
     sections = (
         Section(tuple(blocks), only="text", always=True),
         Section((Table(_COLUMNS, tuple(rows)),), only="page"),
-        Section(tuple(hints), always=True),
+        Section(tuple(Text(f"# {hint}", kind="verbatim") for hint in hints), always=True),
     )
     return Page(sections, "Δ" if plan.edits else "–", summary)
 
 
-def _line(item: Edit | Left) -> Parts:
+def _line(item: Edit | Leftover) -> Parts:
     """What is done with a budget, or why nothing is."""
     parts = [("", _where(item))]
-    if isinstance(item, Left):
+    if isinstance(item, Leftover):
         count = "" if item.count is None else f"; counted: {item.count:,}"
         parts += [("", item.old)] if item.old else []
         parts.append(("yellow", f"left alone: {clean(item.reason)}{count}"))
@@ -172,26 +180,26 @@ def _line(item: Edit | Left) -> Parts:
     return Parts(tuple(parts), plain=True)
 
 
-def _done(item: Edit | Left) -> str:
+def _done(item: Edit | Leftover) -> str:
     return f"→ {item.new}" if isinstance(item, Edit) else f"left alone: {item.reason}"
 
 
-def _selected(item: Edit | Left) -> str:
+def _selected(item: Edit | Leftover) -> str:
     return f"[{item.selector}]" if item.selector else ""
 
 
-def _name(item: Edit | Left) -> str:
+def _name(item: Edit | Leftover) -> str:
     return clean(item.model.removeprefix(f"{item.position.path}::") + _selected(item))
 
 
-def _where(item: Edit | Left) -> str:
+def _where(item: Edit | Leftover) -> str:
     """`nanogpt/model.py:12  GPT[transformer.h.*]`; of another file's model, with its path."""
     return f"{clean(f'{item.position}')}  {_name(item)}".rstrip()
 
 
 def _summary(plan: Plan, command: str, dry: bool, all_listed: bool) -> str:
     update = command == "update"
-    if update and not (plan.edits or plan.left or plan.held):
+    if update and not (plan.edits or plan.leftovers or plan.held):
         if plan.noun != "budget":
             return f"No {plan.noun} here is wrong: nothing to update."
         return "No budget is declared: nothing to update. nparam-lint init writes them."
@@ -207,26 +215,9 @@ def _summary(plan: Plan, command: str, dry: bool, all_listed: bool) -> str:
         parts.append(f"{plural(plan.held, plan.noun)} {'holds' if plan.held == 1 else 'hold'}")
     elif plan.held:
         parts.append(f"{plural(plan.held, 'model')} {'has' if plan.held == 1 else 'have'} one")
-    if plan.left and update:
-        parts.append(f"{len(plan.left):,} left alone")
-    elif plan.left:
+    if plan.leftovers and update:
+        parts.append(f"{len(plan.leftovers):,} left alone")
+    elif plan.leftovers:
         more = "" if all_listed else " (-v lists them)"
-        parts.append(f"{plural(len(plan.left), 'model')} got none{more}")
+        parts.append(f"{plural(len(plan.leftovers), 'model')} got none{more}")
     return " · ".join(parts)
-
-
-def _hints(plan: Plan, verbose: bool) -> Iterator[Text]:
-    """What the config may say, so that more can be built."""
-    if not plan.hints:
-        return
-    table, *models = plan.hints
-    shown = models if verbose else models[:_HINTS]
-    lines = [
-        f"Not built, since arguments are missing: {len(models):,}. Add them to the config:",
-        table,
-        *shown,
-    ]
-    if len(shown) < len(models):
-        lines.append(f"… and {len(models) - len(shown):,} more (-v lists them)")
-    for line in lines:
-        yield Text(f"# {line}", kind="verbatim")

@@ -9,7 +9,7 @@ from textwrap import indent
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
-from msgspec.structs import replace
+from msgspec.structs import astuple, replace
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.discover.claims.doc_comments import parse_docs
@@ -21,16 +21,16 @@ from nparam_lint.ground.paths import is_doc
 from nparam_lint.ground.values import Position
 from nparam_lint.report.style import plural
 from nparam_lint.rewrite import number_style
-from nparam_lint.rewrite.edits import Edit, Left, Plan, edit_files
+from nparam_lint.rewrite.edits import Edit, Leftover, Plan, edit_files
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from nparam_lint.config.session import Session
     from nparam_lint.gate.report import ModelReport, StatedOutcome
     from nparam_lint.ground.values import Origin
 
-_About: TypeAlias = "tuple[Position, str, str, Origin]"  # of `Edit` and `Left`
+_About: TypeAlias = "tuple[Position, str, str, Origin]"  # of `Edit` and `Leftover`
 _WRITTEN = re.compile(
     # Of `5000000,80` the comma begins another cell.
     r"(?P<number>(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+(?:_[0-9]+)*)(?:\.[0-9]+)?(?:[eE]\+?[0-9]+)?)"
@@ -52,7 +52,7 @@ class _Insertion(Struct, frozen=True):
 def plan_numbers(outcomes: Iterable[StatedOutcome], session: Session) -> Plan:
     """The right number for each count that is wrong for certain, as it is written there."""
     insertions: list[_Insertion] = []
-    leftovers: list[Left] = []
+    leftovers: list[Leftover] = []
     valid_count = 0
     for outcome in outcomes:
         if outcome.strength != "certain" or outcome.actual is None:
@@ -70,7 +70,7 @@ def plan_numbers(outcomes: Iterable[StatedOutcome], session: Session) -> Plan:
             reason = (
                 "it has no unit" if len(outcome.count.readings) > 1 else "it is no plain number"
             )
-            leftovers.append(Left(*about, old, f"{reason}; correct it by hand", outcome.actual))
+            leftovers.append(Leftover(*about, old, f"{reason}; correct it by hand", outcome.actual))
         else:
             edit = Edit(*about, old, number, outcome.actual)
             insertions.append(_Insertion(edit, old, number))
@@ -101,7 +101,7 @@ def plan_comments(outcomes: Sequence[StatedOutcome], session: Session) -> Plan:
     """A comment for each count in Markdown and reStructuredText that is right for certain: one
     above a table for its column, else behind the number."""
     insertions: list[_Insertion] = []
-    leftovers: list[Left] = []
+    leftovers: list[Leftover] = []
     right = [o for o in outcomes if o.verdict == "right" and o.strength == "certain"]
     by_path = grouped((o for o in right if is_doc(o.position.path)), lambda o: o.position.path)
     valid_count = 0
@@ -119,7 +119,7 @@ def plan_comments(outcomes: Sequence[StatedOutcome], session: Session) -> Plan:
             reason = _why_no_comment(doc, path, at)
             if not target or reason:
                 reason = reason or "its call cannot be written as a target"
-                leftovers.append(Left(*about, outcome.count.text, reason, outcome.actual))
+                leftovers.append(Leftover(*about, outcome.count.text, reason, outcome.actual))
                 continue
             cell = _cell(doc, at) if not doc.is_rest else None
             if cell:
@@ -211,7 +211,7 @@ def _lines(session: Session, path: str) -> list[str]:
 
 
 def _plan(
-    insertions: Sequence[_Insertion], leftovers: list[Left], session: Session, valid_count: int
+    insertions: Sequence[_Insertion], leftovers: list[Leftover], session: Session, valid_count: int
 ) -> Plan:
     def rewrite(
         name: str, items: list[_Insertion]
@@ -223,11 +223,7 @@ def _plan(
             return old, old, dict.fromkeys(items, "the file is not UTF-8")
         failures: dict[_Insertion, str] = {}
         faults = len(parse_docs(name, old.decode())[1]) if is_doc(name) else 0
-        order: Callable[[_Insertion], tuple[int, int]] = lambda item: (  # noqa: E731
-            item.edit.position.line,
-            item.edit.position.column,
-        )
-        for item in sorted(items, key=order, reverse=True):
+        for item in sorted(items, key=lambda item: astuple(item.edit.position), reverse=True):
             at = item.edit.position
             line, start = lines[at.line - 1], at.column - 1
             if not line.startswith(item.old, start):
@@ -243,12 +239,11 @@ def _plan(
                 failures[item], lines[at.line - 1] = "the comment could not be read there", line
         return old, "\n".join(lines).encode(), failures
 
-    placed = [(item.edit.position.path, item) for item in insertions]
-    files, failures = edit_files(placed, session, rewrite)
+    files, failures = edit_files(insertions, session, rewrite)
     leftovers += [
-        Left(i.edit.position, i.edit.model, i.edit.selector, i.edit.origin, i.old, reason)
+        Leftover(i.edit.position, i.edit.model, i.edit.selector, i.edit.origin, i.old, reason)
         for i, reason in failures.items()
     ]
     edits = [item.edit for item in insertions if item not in failures]
-    edits.sort(key=lambda edit: (edit.position.path, edit.position.line, edit.position.column))
+    edits.sort(key=lambda edit: astuple(edit.position))
     return Plan(tuple(edits), tuple(leftovers), tuple(files), valid_count)

@@ -32,7 +32,7 @@ from nparam_lint.ground.values import Position
 from nparam_lint.report import Options, formats
 from nparam_lint.report.check_document import check_document
 from nparam_lint.report.show_document import show_document
-from nparam_lint.rewrite.edits import Edit, Left, Plan
+from nparam_lint.rewrite.edits import Edit, Leftover, Plan
 from nparam_lint.rewrite.plan_document import plan_document
 
 DOCS = Path(__file__).parents[2] / "docs" / "extend.md"
@@ -40,7 +40,7 @@ NET = broken_net()
 AT = Position("net.py", 12, 5)
 FORM = ClosedForm(Polynomial.constant(110), (), {"width": 10}, 110, (), ("width",), {}, 9, 6)
 EDIT = Edit(AT, "net.py::Net", "", "docstring", "100", "110", 110)
-LIMIT = Left(AT, "net.py::Net", "fc", "docstring", "<= 9", "it is a limit", 110)
+LIMIT = Leftover(AT, "net.py::Net", "fc", "docstring", "<= 9", "it is a limit", 110)
 NETS = Comparison((Compared("net.py::Net", NET, find_roles(NET.measurement)),))
 WIDTH = Met({"width": 10}, 110, "Net(width=10)")
 SOLUTIONS = Solutions("closest", (100,), (Solved("net.py::Net", 100, points=(WIDTH,)),))

@@ -65,13 +65,13 @@ def plan(
     session = replace(session_of(path, environ).session, progress=progress)
     if data["do"] == UPDATE:
         target, selector = parse_target(data["target"]), parse_selector(data["selector"])
-        named = budget_updates.Named(str(target), target.location, target, selector)
-        changes = budget_updates.plan_update(session, [named])
+        request = budget_updates.UpdateRequest(str(target), target.location, target, selector)
+        changes = budget_updates.plan_update(session, [request])
     else:
         wishes = new_budgets.Wishes(every=True, only=data["target"])
         changes = new_budgets.plan_init(session, [path], wishes)
     if not changes.files:
-        reasons = changes.error or "; ".join(left.reason for left in changes.left)
+        reasons = changes.error or "; ".join(leftover.reason for leftover in changes.leftovers)
         raise UsageError(f"nothing was changed: {reasons or 'it has been done already'}")
     return changes.files
 
