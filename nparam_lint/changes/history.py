@@ -44,7 +44,7 @@ _TRANSIENT = ("timed_out", "out_of_memory", "died", "no_worker", "unreadable")
 _ANY_SOURCE = "**/*.py"  # a pattern of git: where it is not known what a build reads
 
 
-class Request(Struct, frozen=True):
+class HistoryRequest(Struct, frozen=True):
     """What the history is asked for: of which model, and what of it."""
 
     target: Target
@@ -94,7 +94,7 @@ class History(Struct, frozen=True):
         return any(point.state.count is not None for point in self.points)
 
 
-def read_history(request: Request) -> History:
+def read_history(request: HistoryRequest) -> History:
     """Build the model at each commit. Raises NoInterpreter, and GitError for what git cannot do."""
     start, repository = time.monotonic(), request.states.repository
     tip = repository.resolve("HEAD")
@@ -127,7 +127,7 @@ def read_history(request: Request) -> History:
 class _Walk:
     """The commits that were looked at, and what was found."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: HistoryRequest) -> None:
         self.request, self.memory = request, _Memory(request)
         self.repository = repository = request.states.repository
         self.states: dict[str, CommitState] = {}
@@ -143,13 +143,13 @@ class _Walk:
         self.file = target.built.location if target.built.is_path else target.location
         # The names of that file, the newest first.
         self.names = {os.path.normpath(f"{self.below}/{self.file}"): None}
-        self.looked: set[str] = set()  # paths whose earlier names are known
+        self.followed: set[str] = set()  # paths whose earlier names are known
 
     def commits(self, tip: str, since: str | None) -> list[Commit]:
         """Those that may have another count, as far as is known by now."""
         paths = {*self.paths, *self.names}.union(*(state.read for state in self.states.values()))
-        unknown = paths - self.looked
-        self.looked |= unknown
+        unknown = paths - self.followed
+        self.followed |= unknown
         for old, new in earlier_names(self.repository, unknown - {_ANY_SOURCE}, tip):
             self.paths.add(old)
             if new in self.names:
@@ -272,7 +272,7 @@ class _Memory:
     """The states of commits that earlier runs have found. They hold for one interpreter with its
     packages, and for what is asked; what a commit holds is its name."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: HistoryRequest) -> None:
         self.session = request.states.now.with_interpreter()
         settings = self.session.settings
         self.store = self.session.store

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from nparam_lint.count.measured import LineRow, Measured, NotMeasured
 from nparam_lint.gate.report import ModelReport, Report
+from nparam_lint.ground.printable import clean
 from nparam_lint.report import Cell, Column, Document, Page, Row, Section, Step, Table, Text, style
 from nparam_lint.report.json_records import (
     CountedDocument,
@@ -28,7 +29,6 @@ from nparam_lint.report.json_records import (
 )
 from nparam_lint.report.not_counted import absent
 from nparam_lint.report.overview import place_of_way
-from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
     from nparam_lint.report import Block, Options

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, get_args
 
 from nparam_lint.count.measured import Measured, ModuleRow
 from nparam_lint.gate.report import ModelReport, Report
+from nparam_lint.ground.printable import clean
 from nparam_lint.report import (
     Document,
     Fact,
@@ -32,7 +33,7 @@ from nparam_lint.report.budget_outcomes import (
     total_of,
     worst,
 )
-from nparam_lint.report.style import clean, plural
+from nparam_lint.report.style import plural
 
 if TYPE_CHECKING:
     from nparam_lint.report import Block, Options

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
+from msgspec.structs import astuple
+
 from nparam_lint.gate.report import Report, StatedOutcome, Strength, Verdict
+from nparam_lint.ground.printable import clean
 from nparam_lint.report import Column, Document, Page, Row, Section, Step, Table, Text
 from nparam_lint.report.json_records import CountedDocument, Placed, record
-from nparam_lint.report.style import MARK_TONES, clean, plural
+from nparam_lint.report.style import MARK_TONES, plural
 
 if TYPE_CHECKING:
     from nparam_lint.report import Options
@@ -82,7 +85,7 @@ def claim_record(outcome: StatedOutcome) -> ClaimRecord:
 
 def _rank(outcome: StatedOutcome) -> tuple[object, ...]:
     kind = [*_TITLES].index((outcome.verdict, outcome.strength))
-    return kind, outcome.position.path, outcome.position.line, outcome.position.column
+    return kind, *astuple(outcome.position)
 
 
 _TITLES: dict[tuple[Verdict, Strength], str] = {  # in the order in which they are shown

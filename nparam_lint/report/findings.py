@@ -15,11 +15,12 @@ from msgspec.structs import replace
 
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.findings import HEAVIEST, UPDATE, Finding
+from nparam_lint.ground.printable import clean
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.values import Position, SourceLine
 from nparam_lint.report import Options, style
 from nparam_lint.report.budget_outcomes import deviation
-from nparam_lint.report.style import Paint, by_place, clean, plural
+from nparam_lint.report.style import Paint, by_place, plural
 
 _ALIKE = 3
 _STATED = 10  # counts in texts: a table of results may have hundreds

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from nparam_lint.count.measured import ModuleRow, ParameterRow
 from nparam_lint.count.module_tree import Node, link
+from nparam_lint.ground.printable import clean
 from nparam_lint.report import Cell, Column, Row, Step, Table, style
 
 _FOOTNOTES = 4
@@ -40,8 +41,23 @@ class Modules(Struct, frozen=True):
             rows = tuple(row for row in rows if id(row) in shown)
         note = tree.note(rows, "" if self.brief else "--depth shows more")
         notes = [*([note] if note else []), *([] if self.brief else _footnotes(self.modules))]
-        made = tuple(_row(row, rows[0].module.total) for row in rows)
-        return Table(_COLUMNS, made, _STEPS, notes=tuple(notes), noun="module")
+        lines, whole = [], rows[0].module.total if rows else 0
+        for row in rows:
+            indent, label = "  " * max(row.level - 1, 0), clean(row.label)
+            first, fold, last = label.partition(" … ")
+            short = f"{indent}{first}{fold}{last.rpartition('.')[2]}" if fold else ""
+            tone, weight = "" if row.level else "bold", row.times * row.new
+            cells = (
+                Cell(indent + label, tone, short=short),
+                clean(row.module.type),
+                f"{row.module.own:,}" if row.module.own else "",
+                Cell((f"{row.times:,} × " if row.times > 1 else "") + row.total, tone),
+                style.share(weight, whole),
+                Cell(", ".join(row.marks), "yellow", bar=(weight, whole)),
+                clean(row.module.source or ""),
+            )
+            lines.append(Row(cells))
+        return Table(_COLUMNS, tuple(lines), _STEPS, notes=tuple(notes), noun="module")
 
 
 class TreeRow(Struct, frozen=True):
@@ -218,24 +234,6 @@ _STEPS = (
 )
 
 
-def _row(row: TreeRow, whole: int) -> Row:
-    indent, label = "  " * max(row.level - 1, 0), style.clean(row.label)
-    first, fold, last = label.partition(" … ")
-    short = f"{indent}{first}{fold}{last.rpartition('.')[2]}" if fold else ""
-    tone, weight = "" if row.level else "bold", row.times * row.new
-    return Row(
-        (
-            Cell(indent + label, tone, short=short),
-            style.clean(row.module.type),
-            f"{row.module.own:,}" if row.module.own else "",
-            Cell((f"{row.times:,} × " if row.times > 1 else "") + row.total, tone),
-            style.share(weight, whole),
-            Cell(", ".join(row.marks), "yellow", bar=(weight, whole)),
-            style.clean(row.module.source or ""),
-        )
-    )
-
-
 def _footnotes(modules: Sequence[ModuleRow]) -> list[str]:
     """What is counted once though it has two names."""
     shared: dict[str, list[str]] = {}
@@ -252,4 +250,4 @@ def _footnotes(modules: Sequence[ModuleRow]) -> list[str]:
     ]
     if len(notes) > _FOOTNOTES:
         notes[_FOOTNOTES - 1 :] = [f"… and {len(notes) - _FOOTNOTES + 1:,} more tied or shared"]
-    return [style.clean(note) for note in notes]
+    return [clean(note) for note in notes]

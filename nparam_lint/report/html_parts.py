@@ -105,17 +105,21 @@ def block_html(table: Table) -> str:
             words = code_html(cell.text) if column.is_code else escape(cell.text)
             words += f" <small>{escape(cell.share)}</small>" if cell.share else ""
             if column.notes:
-                words += "".join(f'<p class="note">{escape(note)}</p>' for note in row.below)
+                words += notes_html(row.below)
             kind = {"number": "number", "words": "wide"}.get(column.kind, "")
             cells.append(("" if kind == "wide" else column.name, kind, words))
         rows.append(row_html(row.mark, cells))
     columns = [(column.name, column.kind == "number") for column in table.columns]
-    notes = "".join(f'<p class="note">{escape(note)}</p>' for note in table.notes)
-    return table_html(columns, rows) + more_html(len(table.rows) - LISTED, table.noun) + notes
+    more = more_html(len(table.rows) - LISTED, table.noun)
+    return table_html(columns, rows) + more + notes_html(table.notes)
 
 
 def more_html(hidden: int, noun: str) -> str:
-    return f'<p class="note">… and {plural(hidden, f"more {noun}")}</p>' if hidden > 0 else ""
+    return notes_html([f"… and {plural(hidden, f'more {noun}')}"]) if hidden > 0 else ""
+
+
+def notes_html(notes: Iterable[str]) -> str:
+    return "".join(f'<p class="note">{escape(note)}</p>' for note in notes)
 
 
 def finding_list(findings: Sequence[Finding]) -> str:
@@ -190,5 +194,5 @@ def module_table(block: Modules, name: str) -> str:
     return (
         f'<div class="modules"><table><thead><tr>{heads}</tr></thead>\n<tbody>\n'
         + "\n".join(lines)
-        + f'\n</tbody></table>{f"""<p class="note">{escape(note)}</p>""" if note else ""}</div>'
+        + f"\n</tbody></table>{notes_html([note] if note else [])}</div>"
     )

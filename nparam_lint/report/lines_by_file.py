@@ -28,6 +28,7 @@ from msgspec import Struct
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import ModelReport
 from nparam_lint.ground.findings import BudgetResult
+from nparam_lint.ground.printable import clean
 from nparam_lint.report import Listing, ListingLine, style
 from nparam_lint.report.budget_outcomes import ON_BUDGETS, budgets_of, counts_words, worst
 from nparam_lint.report.style import columns, padded
@@ -71,11 +72,11 @@ def verdict_lines(block: ModelBudgets, width: int, paint: Paint) -> list[str]:
     files: dict[str, dict[str, list[_Line]]] = {}
     reasons: dict[str, dict[str, None]] = {}
     for model in block.models:
-        where, _, name = style.clean(model.target).partition("::")
+        where, _, name = clean(model.target).partition("::")
         if not name:  # a config file: what builds it stands in its place
-            name = style.clean(getattr(model.measurement, "call", "model"))
+            name = clean(getattr(model.measurement, "call", "model"))
         if model.because:
-            reasons.setdefault(where, {})[style.clean(model.because)] = None
+            reasons.setdefault(where, {})[clean(model.because)] = None
         variants = files.setdefault(where, {}).setdefault(name.partition("(")[0], [])
         variants += _lines(model, name)
     groups = [[*chain.from_iterable(models.values())] for models in files.values()]
@@ -175,11 +176,11 @@ def _mark(claim: JudgedBudget) -> str:
 def _part(results: Sequence[BudgetResult], mark: str) -> _Line:
     """Called after the selector, and the modules that one of a glob, or of a class, is about."""
     first, last = results[0], results[-1]
-    names, between = [f"[{style.clean(first.selector)}]"] if first.selector else [], " "
+    names, between = [f"[{clean(first.selector)}]"] if first.selector else [], " "
     if first is last and first.module not in (None, first.selector):
-        names.append(style.clean(first.module or ""))
+        names.append(clean(first.module or ""))
     elif not first.selector:
-        ends = (style.clean(result.module or "") for result in (first, last))
+        ends = (clean(result.module or "") for result in (first, last))
         names, between = [*filter(None, ends)], " … "
     name, (verdict, tail) = between.join(names), _verdict(first)
     count = counts_words(results) or "–"
@@ -187,7 +188,7 @@ def _part(results: Sequence[BudgetResult], mark: str) -> _Line:
 
 
 def _verdict(budget: BudgetResult) -> tuple[str, str]:
-    declared = style.clean(budget.declared)
+    declared = clean(budget.declared)
     if budget.actual is None:
         return f"declared {declared}", "  not measured"
     if not budget.ok:

@@ -12,6 +12,7 @@ from nparam_lint.count.measured import NotMeasured
 from nparam_lint.gate.report import FailedWay, Inside, Report
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.metrics import INSTALLED_AS
+from nparam_lint.ground.printable import clean
 from nparam_lint.report import (
     Block,
     Column,
@@ -24,7 +25,7 @@ from nparam_lint.report import (
     overview,
 )
 from nparam_lint.report.budget_outcomes import is_empty, is_undeclared
-from nparam_lint.report.style import clean, elide_end, first, percent, plural, short_reason
+from nparam_lint.report.style import elide_end, first, percent, plural, short_reason
 
 Skipped = Sequence[tuple[str, NotMeasured]]
 _PACKAGES = 3

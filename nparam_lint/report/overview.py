@@ -12,9 +12,10 @@ from msgspec.structs import replace
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import Inside, ModelReport, Report
 from nparam_lint.ground.grouping import grouped
+from nparam_lint.ground.printable import clean
 from nparam_lint.report import Column, Listing, ListingLine, Options, Row, Table, Text
 from nparam_lint.report.budget_outcomes import is_empty, total_of, worst
-from nparam_lint.report.style import MARK_TONES, clean, first, plural, rounded, share
+from nparam_lint.report.style import MARK_TONES, first, plural, rounded, share
 
 _MODELS = 10  # without -v
 _IN_FULL = 3  # of so few, all that is known is told
@@ -129,10 +130,10 @@ class TypeIndex:
 
 def _stands_for(model: ModelReport, report: Report, of_type: TypeIndex) -> str:
     """The class that a factory made or a config file describes, where the project has it."""
-    bare, kind = model.bare, getattr(model.measurement, "type", "")
-    if bare.rpartition("::")[2] == kind.rpartition(".")[2]:
-        return bare
-    return of_type.target(kind, model) or report.containment.returns.get(bare) or bare
+    if not model.is_function:
+        return model.bare
+    kind = getattr(model.measurement, "type", "")
+    return of_type.target(kind, model) or report.containment.returns.get(model.bare) or model.bare
 
 
 # --- lines ----------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 from msgspec import Struct
 
 from nparam_lint.count.measured import ModuleRow, ParameterRow
-from nparam_lint.report.style import clean
+from nparam_lint.ground.printable import clean
 
 # Of each module that holds parameters itself, what they are for; the parameters may be unknown.
 RolesOf = Callable[[Sequence["ModuleRow"], Sequence["ParameterRow"]], Mapping[str, str]]

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import Inside, ModelReport, Report
+from nparam_lint.ground.printable import clean
 from nparam_lint.report import (
     Cell,
     Column,
@@ -34,7 +35,6 @@ from nparam_lint.report.check_document import check_document
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.not_counted import absent, ways_not_built
 from nparam_lint.report.overview import place_of_way
-from nparam_lint.report.style import clean
 from nparam_lint.report.training import bytes_by_dtype, training_blocks, training_record
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from nparam_lint.ground import lines as text_lines
 from nparam_lint.ground.metrics import METRICS, Metric
-from nparam_lint.ground.printable import clean as clean
+from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import proportion
 
 if TYPE_CHECKING:

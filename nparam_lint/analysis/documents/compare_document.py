@@ -19,6 +19,7 @@ from nparam_lint.gate.measures import fitting_measure
 from nparam_lint.ground import grouping
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.notation.grammar import Bounds
+from nparam_lint.ground.printable import clean
 from nparam_lint.report import style
 from nparam_lint.report.json_records import (
     JsonDocument,
@@ -29,7 +30,6 @@ from nparam_lint.report.json_records import (
 )
 from nparam_lint.report.not_counted import absent
 from nparam_lint.report.pictures import DrawnModel, Picture
-from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
     from nparam_lint.analysis.roles import Roles

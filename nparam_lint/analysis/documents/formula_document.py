@@ -11,8 +11,8 @@ from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
 from nparam_lint.analysis.documents.formula_data import formula_data
 from nparam_lint.ground.grouping import grouped
+from nparam_lint.ground.printable import clean
 from nparam_lint.report import style
-from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence

@@ -14,10 +14,10 @@ from nparam_lint import report as doc
 from nparam_lint.analysis.solutions import Solved
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.metrics import METRICS
+from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import proportion
 from nparam_lint.report import style
 from nparam_lint.report.json_records import JsonDocument, record
-from nparam_lint.report.style import clean
 
 if TYPE_CHECKING:
     from nparam_lint.analysis.solutions import CaseForm, Met, Solutions

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
+from nparam_lint.ground.printable import clean
 from nparam_lint.report import Cell, Column, Document, Page, Parts, Row, Section, Table
-from nparam_lint.report.style import clean, plural
+from nparam_lint.report.style import plural
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,9 +12,10 @@ from nparam_lint.changes.documents.diff_data import as_report, data_of
 from nparam_lint.changes.fold_changes import lines_of
 from nparam_lint.count.measured import Measured
 from nparam_lint.ground.grouping import grouped
+from nparam_lint.ground.printable import clean
 from nparam_lint.report import style
 from nparam_lint.report.pictures import DrawnChange, DrawnModel, Picture
-from nparam_lint.report.style import clean, plural
+from nparam_lint.report.style import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

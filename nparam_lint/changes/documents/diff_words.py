@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.ground.metrics import METRICS
+from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import proportion
-from nparam_lint.report.style import clean, plural, signed
+from nparam_lint.report.style import plural, signed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint import report as doc
+from nparam_lint.ground.printable import clean
 from nparam_lint.report import style
 from nparam_lint.report.json_records import JsonDocument, record
-from nparam_lint.report.style import clean, plural
+from nparam_lint.report.style import plural
 
 if TYPE_CHECKING:
     from nparam_lint.changes.history import History, Point

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from nparam_lint.ground.printable import clean
 from nparam_lint.report import Document, Options
-from nparam_lint.report.style import by_place, clean
+from nparam_lint.report.style import by_place
 
 
 def render(document: Document, options: Options) -> str:

@@ -9,11 +9,11 @@ import json
 import sys
 from typing import Any
 
+from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import Position
 from nparam_lint.report import Document, Options
 from nparam_lint.report.budget_outcomes import UNANSWERED
 from nparam_lint.report.findings import details, fingerprints, identity, ranked, repository_path
-from nparam_lint.report.style import clean
 
 _NOWHERE = "pyproject.toml"  # stands in: this format needs a file for every finding
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import ModelReport
 from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.printable import clean
 from nparam_lint.ground.version import __version__
 from nparam_lint.report import Column, Facts, Parts, Row, Table, Text, style
 from nparam_lint.report import html_parts as parts
@@ -28,7 +29,7 @@ from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats.text import table_lines
 from nparam_lint.report.html_parts import LISTED, TONES, code_html, mark_html, more_html
 from nparam_lint.report.pictures import PageData
-from nparam_lint.report.style import Paint, clean, escape, plural
+from nparam_lint.report.style import Paint, escape, plural
 
 if TYPE_CHECKING:
     from nparam_lint.report import Block, Document, Options, Page, Section
@@ -353,5 +354,5 @@ def _remarks(measured: Measured) -> str:
         if not device.is_absent and (device.status != "measured" or device.differences):
             reasons = "; ".join(filter(None, (device.reason, *device.differences)))
             remarks.append(f"{name} {device.status}: {reasons}")
-    notes = "".join(f'<p class="note">{escape(text)}</p>' for text in [*remarks, *measured.notes])
+    notes = parts.notes_html((*remarks, *measured.notes))
     return f"<div>{notes}</div>" if notes else ""

@@ -14,13 +14,14 @@ from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.printable import clean
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.report import Document, Options
 from nparam_lint.report.budget_outcomes import UNANSWERED, JudgedBudget, declared_budgets
 from nparam_lint.report.findings import findings_lines
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats.text import module_lines
-from nparam_lint.report.style import Paint, by_place, clean
+from nparam_lint.report.style import Paint, by_place
 
 Outcome = Literal["passed", "failure", "error", "skipped"]
 _WIDTH = 100

@@ -15,12 +15,13 @@ from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.printable import clean
 from nparam_lint.report import Facts, Parts, Table, Text, style
 from nparam_lint.report.budget_outcomes import ModelBudgets, budgets_of, failing_table, worst
 from nparam_lint.report.findings import details, joined, ranked
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats.text import table_lines
-from nparam_lint.report.style import clean, plural
+from nparam_lint.report.style import plural
 
 if TYPE_CHECKING:
     from nparam_lint.report import Block, Document, Options, Page, Section

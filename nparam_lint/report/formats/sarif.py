@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from urllib.parse import quote
 
 from nparam_lint.ground.findings import Finding
+from nparam_lint.ground.printable import clean
 from nparam_lint.ground.rule_catalogue import RULES, explain
 from nparam_lint.ground.version import __version__
 from nparam_lint.report import Document, Json, Options
 from nparam_lint.report.findings import details, fingerprints, ranked, repository_path
-from nparam_lint.report.style import clean, plural
+from nparam_lint.report.style import plural
 
 _SCHEMA = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from nparam_lint.ground.printable import clean
 from nparam_lint.report import (
     Facts,
     Listing,
@@ -21,7 +22,7 @@ from nparam_lint.report import (
     style,
 )
 from nparam_lint.report.budget_outcomes import ModelBudgets
-from nparam_lint.report.style import Paint, clean
+from nparam_lint.report.style import Paint
 
 if TYPE_CHECKING:
     from nparam_lint.report import Block, Cell, Document, Options, Section, Step, TableBlock
