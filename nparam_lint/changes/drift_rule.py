@@ -46,7 +46,12 @@ def judge_drift(
     explaining: dict[str, ModelDiff] = {}  # by the same, and by the target without its arguments
     for model in models:
         if model.delta:
-            parts = _changed_parts(model)
+            # The classes of the project inside it whose modules have another count now.
+            inside = model.after.inside if isinstance(model.after, Measured) else ()
+            targets = {path: row.target for row in inside for path in row.paths}
+            changed = [change.path.split(".") for change in model.modules if change.delta]
+            paths = {".".join(names[:end]) for names in changed for end in range(1, len(names) + 1)}
+            parts = {targets[path] for path in paths & targets.keys()}
             for part in parts:
                 wholes.setdefault(part, []).append(model)
             for key in (*parts, model.bare) if model.explained else ():
@@ -64,15 +69,6 @@ def judge_drift(
                 model = replace(model, findings=tuple(reported([_finding(model, base)])))
         judged.append(model)
     return judged
-
-
-def _changed_parts(model: ModelDiff) -> set[str]:
-    """The targets of the project's classes inside a model whose modules have another count now."""
-    inside = model.after.inside if isinstance(model.after, Measured) else ()
-    targets = {path: row.target for row in inside for path in row.paths}
-    changed = [change.path.split(".") for change in model.modules if change.delta]
-    paths = {".".join(names[:end]) for names in changed for end in range(1, len(names) + 1)}
-    return {targets[path] for path in paths & targets.keys()}
 
 
 def nothing_compared(models: Sequence[ModelDiff], base: Base) -> list[Finding]:

@@ -238,9 +238,16 @@ def nearest_directory(path: Path) -> Path:
 
 @contextmanager
 def showing_progress(session: Session) -> Iterator[Session]:
-    """The same, showing what is done."""
-    with progress.progress_line() as line:
+    """The same, showing what is done: in one line of standard error, a terminal, which is removed
+    at the end; in lines of it where it is none."""
+    is_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+    kind = progress.ProgressLine if is_terminal else progress.ProgressLog
+    line = kind(sys.stderr)
+    line.show("reading the source…")
+    try:
         yield replace(session, progress=line)
+    finally:
+        line.end()
 
 
 # --- the way out ----------------------------------------------------------------------------------
@@ -293,7 +300,7 @@ def deliver_failure(
     """Report that the request could not be carried out: an error for people and, in a format for
     programs, a document that says the same. `options`: None if not even these could be read; then
     it is the document of a check."""
-    tell(str(error))
+    tell(error)
     parser = ArgumentParser(add_help=False, exit_on_error=False)
     parser.add_argument("--format", nargs="?", default=environ.get("NPARAM_LINT_FORMAT"))
     parser.add_argument("-o", "--output-file", nargs="?")

@@ -179,8 +179,8 @@ def _fish(commands: Sequence[CommandWords]) -> str:
         "complete -c nparam-lint -e",
     ]
     for command in commands:
-        said = f"-a {command.name} -d '{command.help}'"
-        lines.append(f"complete -c nparam-lint -n __nparam_lint_first {said}")
+        entry = f"-a {command.name} -d '{command.help}'"
+        lines.append(f"complete -c nparam-lint -n __nparam_lint_first {entry}")
     for command in commands:
         inside = f"complete -c nparam-lint -n '__nparam_lint_in {command.name}'"
         for option in command.options:

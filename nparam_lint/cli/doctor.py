@@ -51,9 +51,9 @@ def run(options: Namespace) -> int:
         fault, base = trouble(session.store), session.store.base
         cache = f"none: {fault}"
         if base is not None and not fault:
-            kept = survey(base)
-            count = plural(len(kept.files), "file")
-            cache = f"{base}: {human_bytes(kept.size)} in {count}, of all projects"
+            content = survey(base)
+            count = plural(len(content.files), "file")
+            cache = f"{base}: {human_bytes(content.size)} in {count}, of all projects"
     rows = [
         ("nparam-lint", f"{__version__} ({sys.executable})"),
         ("project", root),

@@ -60,15 +60,7 @@ def run(options: Namespace) -> int:
     repository = open_repository(Path.cwd(), options.environ)
     directory = repository.hooks()
     if options.uninstall:
-        _uninstall(directory)
-        hooks = [directory / name for name in (*HOOKS, *MORE)]
-        if managed := manager_of(repository.top, hooks):
-            manager, config = managed
-            if places := _places(config, hooks):
-                raise UsageError(
-                    f"the hooks of this repository are those of {manager.name}, which runs "
-                    f"nparam-lint\nnext: remove it from {', '.join(places)}"
-                )
+        _uninstall(repository, [directory / name for name in (*HOOKS, *MORE)])
         return 0
     for text in options.projects:
         place = Path(text)
@@ -86,8 +78,14 @@ def run(options: Namespace) -> int:
         _refuse_foreign(hook)
     try:
         directory.mkdir(parents=True, exist_ok=True)
-        for hook in hooks:
-            _write(hook, script)
+        for hook in hooks:  # in one step each, so that git never finds half of one
+            draft = hook.with_name(f".{hook.name}.{secrets.token_hex(4)}")
+            try:
+                draft.write_text(script, encoding="utf-8", newline="\n")
+                draft.chmod(0o755)
+                draft.replace(hook)  # a link, too
+            finally:
+                draft.unlink(missing_ok=True)
             print(f"installed {hook}")
     except OSError as error:
         raise UsageError(f"cannot write to {directory}: {error.strerror}") from None
@@ -156,18 +154,25 @@ def _script(repository: Repository, directory: Path, models_python: str | None) 
     return text.replace("\nmodels_python='' ", f"\nmodels_python={shlex.quote(named)} ", 1)
 
 
-def _uninstall(directory: Path) -> None:
-    for name in (*HOOKS, *MORE):
-        place = directory / name
+def _uninstall(repository: Repository, hooks: Sequence[Path]) -> None:
+    """Raises UsageError where a manager still runs nparam-lint."""
+    for place in hooks:
         if _is_ours(place):
             place.unlink()
             print(f"removed {place}")
-        elif name in MORE:
+        elif place.name in MORE:
             continue  # not installed unless it was asked for
         elif os.path.lexists(place):
             print(f"not changed, since nparam-lint did not install it: {place}")
         else:
             print(f"there is no {place}")
+    if managed := manager_of(repository.top, hooks):
+        manager, config = managed
+        if places := _places(config, hooks):
+            raise UsageError(
+                f"the hooks of this repository are those of {manager.name}, which runs "
+                f"nparam-lint\nnext: remove it from {', '.join(places)}"
+            )
 
 
 def _is_ours(place: Path) -> bool:
@@ -206,14 +211,3 @@ def _lasting_python() -> str:
             "install-hook"
         )
     return os.path.abspath(sys.executable)
-
-
-def _write(place: Path, script: str) -> None:
-    """Write the file in one step, so that git never finds half of a hook; replace a link."""
-    draft = place.with_name(f".{place.name}.{secrets.token_hex(4)}")
-    try:
-        draft.write_text(script, encoding="utf-8", newline="\n")
-        draft.chmod(0o755)
-        draft.replace(place)
-    finally:
-        draft.unlink(missing_ok=True)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import Any
 
 from nparam_lint.cli import common
 from nparam_lint.gate.union import united
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.check_document import check_document
-from nparam_lint.report.shard_data import read_report, read_shard
+from nparam_lint.report.shard_data import read_shard
 
 USAGE = "nparam-lint merge REPORT.json… [options]"
 DESCRIPTION = (
@@ -32,7 +34,16 @@ def run(options: Namespace) -> int:
     session = common.session_for(options, Path.cwd())
     reports = {}
     for name in options.reports:
-        data = read_report(name)
+        try:
+            data: Any = json.loads(Path(name).read_bytes())
+        except OSError as error:
+            raise UsageError(f"cannot read {name}: {error.strerror}") from None
+        except ValueError as error:
+            raise UsageError(f"{name} is not JSON, or was cut off: {error}") from None
+        is_ours = isinstance(data, dict) and isinstance(data.get("tool"), dict)
+        if not is_ours or data["tool"].get("name") != "nparam-lint" or "models" not in data:
+            step = "next: write one with nparam-lint --format json --output-file FILE"
+            raise UsageError(f"{name} is not the JSON report of a check by nparam-lint\n{step}")
         if "shard" not in data:
             if data.get("error"):
                 raise UsageError(f"{name} says that its run failed: {data['error']}")

@@ -3,13 +3,9 @@ now and then, so that a log shows that it lives."""
 
 from __future__ import annotations
 
-import os
 import shutil
-import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TextIO
 
 from nparam_lint.report.style import elide_target
@@ -18,19 +14,6 @@ _OFTEN = 0.1  # seconds between two drawings: a zoo has a hundred models a secon
 _EVERY = 1.0  # seconds after which it is drawn anew, so that one sees the time pass
 _SELDOM = 20.0  # the same where it is no terminal: each drawing is a line
 _LEAST = 2  # seconds of which it is said how long it still takes
-
-
-@contextmanager
-def progress_line() -> Iterator[ProgressLine]:
-    """Shows progress in one line of standard error, a terminal, and removes it at the end; in lines
-    of it where it is none."""
-    is_terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-    line = ProgressLine(sys.stderr) if is_terminal else ProgressLog(sys.stderr)
-    line.show("reading the source…")
-    try:
-        yield line
-    finally:
-        line.end()
 
 
 class ProgressLine:
@@ -98,10 +81,10 @@ class ProgressLine:
             return f"  {now - self.start:.0f} s"
         if not self.count:
             return ""
-        left = (now - self.began) / self.count * (self.every - self.count)
-        if left < _LEAST:
+        rest = (now - self.began) / self.count * (self.every - self.count)
+        if rest < _LEAST:
             return ""
-        return f"  about {left:.0f} s left" if left < 100 else f"  about {left / 60:.0f} min left"
+        return f"  about {rest:.0f} s left" if rest < 100 else f"  about {rest / 60:.0f} min left"
 
 
 class ProgressLog(ProgressLine):

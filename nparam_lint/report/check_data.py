@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain
 from typing import Any, Literal
 
 from msgspec import UNSET, UnsetType
@@ -17,7 +16,7 @@ from nparam_lint.count.measured import (
     ModuleRow,
     ParameterRow,
 )
-from nparam_lint.gate.report import Elsewhere, Inside, ModelReport, Report
+from nparam_lint.gate.report import Elsewhere, Report
 from nparam_lint.ground.values import Position
 from nparam_lint.report.claims_document import ClaimRecord, claim_record
 from nparam_lint.report.json_records import (
@@ -29,8 +28,8 @@ from nparam_lint.report.json_records import (
     Placed,
     SkippedRecord,
     WayRecord,
-    budget_record,
     finding_records,
+    finite,
     record,
     skipped_records,
     summary_fields,
@@ -184,7 +183,7 @@ def check_data(report: Report) -> CheckDocument:
     return record(
         CheckDocument,
         report,
-        models=chain(map(_model, report.models), map(_inside, report.inside)),
+        models=_models(report),
         findings=finding_records(report.findings),
         skipped=skipped_records(report),
         failed_ways=failed_ways,
@@ -195,34 +194,35 @@ def check_data(report: Report) -> CheckDocument:
     )
 
 
-def _model(model: ModelReport) -> MeasuredModel | FailedModel:
-    kind: type[MeasuredModel | FailedModel] = (
-        MeasuredModel if isinstance(model.measurement, Measured) else FailedModel
-    )
-    return record(
-        kind,
-        model,
-        model.position,
-        model.measurement,
-        because=model.because or None,
-        way=way_record(model.way),
-        budgets=[budget_record(result) for result in model.budgets],
-        **_build_values(model.measurement),
-    )
-
-
-def _inside(inside: Inside) -> InsideModel:
-    row = inside.row
-    return record(
-        InsideModel,
-        row,
-        Position.read(row.source) or Position(row.target.partition("::")[0]),
-        inside,
-        cached=inside.model.measurement.cached,
-        devices={},
-        way=way_record(inside.way),
-        inside=inside.model.target,
-    )
+def _models(report: Report) -> Iterator[MeasuredModel | FailedModel | InsideModel]:
+    for model in report.models:
+        is_measured = isinstance(model.measurement, Measured)
+        kind: type[MeasuredModel | FailedModel] = MeasuredModel if is_measured else FailedModel
+        yield record(
+            kind,
+            model,
+            model.position,
+            model.measurement,
+            because=model.because or None,
+            way=way_record(model.way),
+            budgets=[
+                record(BudgetRecord, budget, budget.position, drift=finite(budget.drift))
+                for budget in model.budgets
+            ],
+            **_build_values(model.measurement),
+        )
+    for inside in report.inside:
+        row = inside.row
+        yield record(
+            InsideModel,
+            row,
+            Position.read(row.source) or Position(row.target.partition("::")[0]),
+            inside,
+            cached=inside.model.measurement.cached,
+            devices={},
+            way=way_record(inside.way),
+            inside=inside.model.target,
+        )
 
 
 def build_data(measured: Measured) -> MeasuredBuild:

@@ -187,8 +187,9 @@ def _group(group: Sequence[Finding], width: int, paint: Paint, in_full: bool) ->
     mark = paint("yellow" if about.severity == "warning" else "red", "✗")
     rows = _rows(group, width - 4, len(group) if in_full else _ROWS)
     lines += [f"  {mark if text[0] != '…' else ' '} {text}" for text in rows]
-    said = details(about, width - 4)
-    return [*lines, *(line for text in said for line in style.as_laid_out(text, width, "    "))]
+    for text in details(about, width - 4):
+        lines += style.as_laid_out(text, width, "    ")
+    return lines
 
 
 def _rows(group: Sequence[Finding], width: int, most: int) -> list[str]:

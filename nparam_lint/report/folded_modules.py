@@ -99,10 +99,9 @@ class Tree(Struct, frozen=True):
     def note(self, shown: Sequence[TreeRow], deeper: str) -> str:
         """What is not among these rows; `deeper`: said where some hold more below them."""
         seen, notes = {id(row) for row in shown}, []
-        left = [row for row in self.rows if id(row) not in seen]
-        if left:
-            count = sum(row.counted for row in left)
-            notes.append(f"… and {style.plural(len(left), 'row')} with {count:,} parameters")
+        if hidden := [row for row in self.rows if id(row) not in seen]:
+            count = sum(row.counted for row in hidden)
+            notes.append(f"… and {style.plural(len(hidden), 'row')} with {count:,} parameters")
         if self.empty:
             notes.append(f"… and {style.plural(self.empty, 'module')} without parameters")
         if deeper and any(row.more for row in self.rows):

@@ -16,7 +16,7 @@ from msgspec import UNSET, UnsetType
 
 from nparam_lint.count.measured import Cause, Environment, Hidden
 from nparam_lint.gate.report import Report
-from nparam_lint.ground.findings import BudgetResult, Change, Finding
+from nparam_lint.ground.findings import Change, Finding
 from nparam_lint.ground.values import Origin, Severity, Way, WayKind
 from nparam_lint.ground.version import __version__
 
@@ -137,10 +137,6 @@ def way_record(way: Way | None) -> WayRecord | None:
 def finding_records(findings: Iterable[Finding]) -> list[FindingRecord]:
     """Without what the message, the budgets and the source say."""
     return [record(FindingRecord, finding, finding.position) for finding in findings]
-
-
-def budget_record(result: BudgetResult) -> BudgetRecord:
-    return record(BudgetRecord, result, result.position, drift=finite(result.drift))
 
 
 def skipped_records(report: Report) -> list[SkippedRecord]:

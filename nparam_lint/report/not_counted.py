@@ -127,7 +127,9 @@ def nowhere_counted(report: Report) -> Skipped:
     skipped = report.skipped
     if skipped and report.models:
         of_type = overview.TypeIndex(report)
-        built = of_type.made(report.models) | of_type.inside(report.models)
+        kinds = ((model, getattr(model.measurement, "type", "")) for model in report.models)
+        built = {of_type.target(kind, model) for model, kind in kinds}  # whatever made it
+        built |= of_type.inside(report.models)
         built |= report.inside_by_target.keys()
         skipped = tuple(item for item in skipped if item[0] not in built)
     failed_ways = {failed.target: failed for failed in reversed(report.failed_ways)}

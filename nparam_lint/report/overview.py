@@ -122,11 +122,6 @@ class TypeIndex:
         kinds = ((model, kind) for model, measured in built for kind in measured.types)
         return {target for model, kind in kinds if (target := self.target(kind, model))}
 
-    def made(self, models: Iterable[ModelReport]) -> set[str]:
-        """The targets of the models that were built, whatever made them."""
-        kinds = ((model, getattr(model.measurement, "type", "")) for model in models)
-        return {target for model, kind in kinds if (target := self.target(kind, model))}
-
 
 def _stands_for(model: ModelReport, report: Report, of_type: TypeIndex) -> str:
     """The class that a factory made or a config file describes, where the project has it."""

@@ -1,4 +1,4 @@
-"""The report of a shard, all of it in one text beside its JSON document; and reports that are read
+"""The report of a shard, all of it in one text beside its JSON document; and how it is read
 again."""
 
 from __future__ import annotations
@@ -8,14 +8,12 @@ import json
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, get_type_hints
 
 import msgspec
 
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate.report import ModelReport, Partition, Report
-from nparam_lint.ground.errors import UsageError
 from nparam_lint.report import Json
 from nparam_lint.report.json_records import record
 
@@ -82,18 +80,3 @@ def read_shard(data: Json) -> Report:
     except (LookupError, TypeError, ValueError, RecursionError, zlib.error) as error:
         raise ValueError(str(error)) from None
     return report
-
-
-def read_report(name: str) -> Json:
-    """The JSON document of a check in a file. Raises UsageError."""
-    try:
-        data: Json = json.loads(Path(name).read_bytes())
-    except OSError as error:
-        raise UsageError(f"cannot read {name}: {error.strerror}") from None
-    except ValueError as error:
-        raise UsageError(f"{name} is not JSON, or was cut off: {error}") from None
-    is_ours = isinstance(data, dict) and isinstance(data.get("tool"), dict)
-    if not is_ours or data["tool"].get("name") != "nparam-lint" or "models" not in data:
-        step = "next: write one with nparam-lint --format json --output-file FILE"
-        raise UsageError(f"{name} is not the JSON report of a check by nparam-lint\n{step}")
-    return data

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from nparam_lint.changes.records import Base, DiffReport, Kind, ModelDiff, Status
+from nparam_lint.changes.records import Base, DiffReport, Kind, Status
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import Report
 from nparam_lint.report.json_records import (
@@ -104,7 +104,32 @@ class DiffDocument(CountedDocument):
 
 
 def data_of(report: DiffReport) -> DiffDocument:
-    as_check = as_report(report)
+    as_check, models = as_report(report), []
+    for model in report.models:
+        sides = model.before, model.after
+        before, after = (side if isinstance(side, Measured) else None for side in sides)
+        reason_before, reason_after = model.reasons
+        delta, total = model.delta, model.total_before
+        modules = []
+        for change in model.modules:
+            then = change.before and record(ModuleSide, change.before, count=change.count_before)
+            now = change.after and record(ModuleSide, change.after, count=change.count_after)
+            modules.append(record(ModuleRecord, change, status=change.kind, before=then, after=now))
+        entry = record(
+            ModelRecord,
+            model,
+            model.position,
+            way=way_record(model.way),
+            before=before.counts.by_name() if before else None,
+            after=after.counts.by_name() if after else None,
+            drift=delta / total if delta is not None and total else None,
+            call_before=before.call if before else None,
+            call_after=after.call if after else None,
+            reason_before=reason_before,
+            reason_after=reason_after,
+            modules=modules,
+        )
+        models.append(entry)
     summary = DiffSummary(
         models=len(report.models),
         **Counter[str](model.status for model in report.models),
@@ -113,37 +138,10 @@ def data_of(report: DiffReport) -> DiffDocument:
     return record(
         DiffDocument,
         report,
-        models=[_model(model) for model in report.models],
+        models=models,
         findings=finding_records(report.findings),
         skipped=skipped_records(as_check),
         summary=summary,
-    )
-
-
-def _model(model: ModelDiff) -> ModelRecord:
-    reason_before, reason_after = model.reasons
-    delta, total = model.delta, model.total_before
-    before, after = (
-        side if isinstance(side, Measured) else None for side in (model.before, model.after)
-    )
-    modules = []
-    for change in model.modules:
-        then = change.before and record(ModuleSide, change.before, count=change.count_before)
-        now = change.after and record(ModuleSide, change.after, count=change.count_after)
-        modules.append(record(ModuleRecord, change, status=change.kind, before=then, after=now))
-    return record(
-        ModelRecord,
-        model,
-        model.position,
-        way=way_record(model.way),
-        before=before.counts.by_name() if before else None,
-        after=after.counts.by_name() if after else None,
-        drift=delta / total if delta is not None and total else None,
-        call_before=before.call if before else None,
-        call_after=after.call if after else None,
-        reason_before=reason_before,
-        reason_after=reason_after,
-        modules=modules,
     )
 
 

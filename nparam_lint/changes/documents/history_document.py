@@ -112,7 +112,7 @@ def _page(history: History, options: doc.Options) -> doc.Page:
     if not points:
         nothing = f"No commit has {name}."
         return doc.Page((), "–", nothing, nothing)
-    shown = points if options.verbose else [*_telling(points)]
+    shown = points if options.verbose else [*_turning_points(points)]
     hidden = len(points) - len(shown)
     notes = (f"{plural(hidden, 'commit')} without a change (-v lists them)",) if hidden else ()
     rows = []
@@ -143,7 +143,7 @@ def _page(history: History, options: doc.Options) -> doc.Page:
     return doc.Page(sections, headline=headline, summary=(doc.Parts(parts),))
 
 
-def _telling(points: Sequence[Point]) -> Iterator[Point]:
+def _turning_points(points: Sequence[Point]) -> Iterator[Point]:
     """The newest and the oldest, what changed the count, and the ends of gaps."""
     for number, point in enumerate(points):
         after, before = points[number - 1 : number], points[number + 1 : number + 2]
