@@ -15,6 +15,7 @@ from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, flat, returned_calls, tail
+from nparam_lint.evidence.arguments import arguments_of
 from nparam_lint.evidence.call_cuts import CallCuts
 from nparam_lint.evidence.call_search import CallSearch
 from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BUILDS, BUILDS_IN_TEXT
@@ -33,6 +34,7 @@ from nparam_lint.evidence.statements import (
     NotRun,
     NoWay,
     calls_in,
+    changes,
     does_work,
     is_harmless_outside,
     is_of_data,
@@ -96,6 +98,7 @@ class FileCalls:
             path=path,
             sets=partial(search.query.changes.of, path),
             is_setting=self.is_setting,
+            alters=self.alters,
             is_part=self.is_part,
             has_usual_size=self.has_usual_size,
             bases=self.bases,
@@ -148,22 +151,48 @@ class FileCalls:
         """Whether this is a function of the project, or a method of an object of one of its
         classes that is made in this file, that calls nothing but what only makes values, and reads
         files."""
+        calls, node = self.definition(name)
+        return node is not None and all(
+            dotted_name(inner.func) == "open" or calls.is_harmless_by_name(inner)
+            for inner in calls_in(node)
+        )
+
+    def alters(self, call: ast.Call) -> set[str]:
+        """The names of the objects that such a function, or method, changes."""
+        name = dotted_name(call.func)
+        _, node = self.definition(name)
+        if node is None or not self.is_plain(name):
+            return set()
+        stored = (name for part in node.body for name in stores(part))
+        names = {name for part in node.body for name in changes(part)}
+        names.update(name for name in stored if name.startswith("self."))
+        is_bound = not self.is_bound(name)
+        try:
+            arguments = arguments_of(node, call, is_bound)
+        except NoWay:
+            return set()
+        given = {p: v.id for p, v in arguments.items() if isinstance(v, ast.Name)}
+        altered = {value for parameter, value in given.items() if parameter in names}
+        is_own = is_bound and any(name.startswith("self.") for name in names)
+        return altered | ({name.partition(".")[0]} if is_own else set())
+
+    @cached_method
+    def definition(self, name: str) -> tuple[FileCalls, ast.FunctionDef | None]:
+        """That of a function of the project, or of a method of an object of one of its classes
+        that is made in this file; and where it stands."""
         head, _, method = name.rpartition(".")
         if name and self.is_bound(name):
             symbol = self.resolve(name)
         else:
             symbol = self.class_of(head) if head else None
         if symbol is None or symbol.kind not in ("function", "method", "class"):
-            return False
+            return self, None
         calls = self.search.file_calls(symbol.where)
         node = calls.text.definitions.get(owner_of(symbol).name)
         if isinstance(node, ast.ClassDef):
             inside = (item for item in node.body if isinstance(item, ast.FunctionDef))
             node = next((item for item in inside if item.name == method), None)
-        return isinstance(node, ast.FunctionDef) and all(
-            dotted_name(inner.func) == "open" or calls.is_harmless_by_name(inner)
-            for inner in calls_in(node)
-        )
+        return calls, node if isinstance(node, ast.FunctionDef) else None
 
     def class_of(self, variable: str) -> Symbol | None:
         """The class of the project of which every value of a variable is an object, as far as
@@ -503,7 +532,9 @@ class FileCalls:
         free = loads(*call.args, *call.keywords)
         symbol = self.resolve(dotted_name(call.func)) if dotted_name(call.func) else None
         is_ours = symbol and symbol.kind != "outside" and not part
-        if not cut.statements and is_ours and self.search.same_in(target, self.path, free):
+        is_changing = bool(self.search.query.changes.imports(self.path))
+        is_same = is_ours and not is_changing and self.search.same_in(target, self.path, free)
+        if not cut.statements and is_same:
             return self.search.evidence_at_home(target, symbol, call, (), at, rank)
         statements = [*cut.statements, *self.needed_imports(call, cut)]
         return self.search.evidence(target, call, statements, at, rank, cut.home.path, part)

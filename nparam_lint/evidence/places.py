@@ -67,9 +67,10 @@ class SourceText(Struct, dict=True):
     """A syntax tree that calls stand in. `is_module`: the names of its top level are there when the
     slice is run; else they are made by the slice too, but for `home_names`.
     `is_harmless`: whether a call may be run. `is_setting`: whether the call of a context sets what
-    models are made with. `is_part`: whether a call makes what a model may get. `sets`: see
-    `ObjectChanges.of`. `bases`: the classes of the project that one inherits from, and where they
-    stand."""
+    models are made with. `alters`: the names of the objects that a call changes. `is_part`: whether
+    a call makes what a model may get. `sets`: see `ObjectChanges.of`. `bases`: the classes of the
+    project that one inherits from, and where they stand.
+    """
 
     text: str
     tree: ast.Module
@@ -79,6 +80,7 @@ class SourceText(Struct, dict=True):
     path: str = ""
     sets: Callable[[ast.Call], Iterable[tuple[str, str, str]]] = lambda _: ()
     is_setting: Callable[[ast.Call], bool] = lambda _: False
+    alters: Callable[[ast.Call], Set[str]] = lambda _: frozenset()
     is_part: Callable[[ast.Call], bool] = lambda _: False
     has_usual_size: Callable[[ast.Call, str], bool] = lambda _, __: False
     bases: Callable[[ast.ClassDef], Iterable[tuple[SourceText, ast.ClassDef]]] = lambda _: ()
@@ -234,7 +236,27 @@ class SourceText(Struct, dict=True):
                 (sure if is_simple else often).update(stores(node))
             elif isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)):
                 often |= stores(node) | changes(node)
-        return frozenset(sure - often - BUILTINS)
+        available = sure - often - BUILTINS
+        return frozenset(available | self._changed_by_loading(available))
+
+    def _changed_by_loading(self, available: set[str]) -> set[str]:
+        """The imported names whose values loading the file changes, by what is always the same:
+        `C.width *= 2` would be done twice, if a slice had it, too."""
+        imported: set[str] = set()
+        stored: set[str] = set()
+        again: set[str] = set()
+        for node in flat(self.tree.body):
+            if isinstance(node, IMPORTS):
+                imported |= stores(node)
+                continue
+            stored |= stores(node)
+            for name in (
+                changes(node) if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)) else ()
+            ):
+                is_same = node in self.tree.body and loads(node) <= available | {name} | BUILTINS
+                if not (is_same and all(map(self.is_harmless, calls_in(node)))):
+                    again.add(name)
+        return imported - stored - again - available
 
     @cached_property
     def tables(self) -> dict[str, ast.expr]:

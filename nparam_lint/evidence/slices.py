@@ -141,9 +141,12 @@ class Slice(StatementSlice):
         return []
 
     def settings(self, contexts: Sequence[ast.Call], need: set[str]) -> list[ast.stmt]:
-        """`with lora(r=8):` around a call sets what the model is made of."""
+        """`with lora(r=8):` and `with changed(config):` around a call set what the model is made
+        of."""
         statements: list[ast.stmt] = []
-        for call in filter(self.text.is_setting, contexts):
+        for call in contexts:
+            if not self.text.is_setting(call) and need.isdisjoint(self.text.alters(call)):
+                continue
             stack = f"contexts_{contexts[0].lineno}"  # others may be around or inside this one
             self.no_conflict("ExitStack")
             self.check(*call.args, *call.keywords)

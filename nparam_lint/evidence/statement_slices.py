@@ -196,7 +196,8 @@ class StatementSlice(Struct):
             return []
         name, is_change = changed_by_call(node.value)
         is_setting = variables_set(node.value) & need
-        if not (is_setting or (name in need and is_change)):
+        is_altered = not need.isdisjoint(self.text.alters(node.value))
+        if not (is_setting or (name in need and is_change) or is_altered):
             return []
         try:
             self.check(node)
@@ -225,9 +226,11 @@ class StatementSlice(Struct):
         if isinstance(node, (ast.With, ast.AsyncWith)):
             body = self.before(node.body, need)
             bound = {n for i in node.items if i.optional_vars for n in stores(i.optional_vars)}
-            if not body or not need & bound:
-                return body
             contexts = [item.context_expr for item in node.items]
+            calls = (item for item in contexts if isinstance(item, ast.Call))
+            is_altered = any(not need.isdisjoint(self.text.alters(call)) for call in calls)
+            if not (body and (need & bound or is_altered)):
+                return body
             self.check(*contexts)
             need -= bound
             need |= loads(*contexts) - BUILTINS

@@ -102,13 +102,15 @@ def stores(node: ast.AST) -> frozenset[str]:
 
 
 def changed(target: ast.expr) -> Iterator[str]:
-    """The names whose values an assignment to this changes: `a` of `a.b`, `a[0]`."""
+    """The names whose values an assignment to this changes: `a` of `a.b`, `a[0]`, `vars(a)[0]`."""
     for item in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
         node = item
         while isinstance(node, (ast.Attribute, ast.Subscript, ast.Starred)):
             if isinstance(node, ast.Attribute) and is_self(node.value):
                 break
             node = node.value
+            if isinstance(node, ast.Call) and dotted_name(node.func) == "vars" and node.args:
+                node = node.args[0]
         if node is not item and isinstance(node, ast.Name):
             yield node.id
         elif node is not item and isinstance(node, ast.Attribute):
@@ -123,10 +125,7 @@ def changed_by_call(call: ast.Call) -> tuple[str, bool]:
     if given[:1].islower() and (_ADDS_OPTIONS.search(name) or _PARSER.search(given)):
         return given, True
     if isinstance(call.func, ast.Attribute):
-        root = next(changed(call.func), "")
-        about = root or name.split(".")[0]
-        if first is not None and name.startswith("vars"):
-            about = dotted_name(first)
+        about = next(changed(call.func), "") or name.split(".")[0]
         return about, bool(CHANGES.match(call.func.attr))
     if first is None:
         return "", False
