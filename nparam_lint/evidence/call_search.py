@@ -303,7 +303,7 @@ class CallSearch:
         # What the file defines means another thing elsewhere.
         facts = self.discovery.tree.facts(file)
         own = {item.qualname for item in (*facts.classes, *facts.functions)}
-        is_own = not own.isdisjoint(re.findall(r"\w+", setup))
+        is_own = not own.isdisjoint(re.findall(r"\w+", setup)) or self.query.changes.imports(file)
         key = target, part, setup, frozenset(arguments), method, file if is_own else ""
         return Evidence(target, Way("call", at), file, recipe, rank, key)
 

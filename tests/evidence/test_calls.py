@@ -468,8 +468,8 @@ OTHERS = f"{USE}from layers_of_others import Layer\nlayer = Layer(dim=3)\n"
                 "    return Net(hp.d)\nhp.parse('d=3')\nbuild_model()\n",
             },
             [
-                "from settings import hp\nhp.parse('d=3') >> build_model()",
-                "from settings import hp\nhp.parse('d=3') >> Net(hp.d)",
+                ">> build_model()",
+                ">> Net(hp.d)",
             ],
         ),
         # A helper may give the parser its options.
@@ -1093,9 +1093,40 @@ def test_what_a_script_changes_in_other_files_a_way_changes(tmp_path, imports, s
     settings = "WIDTH = 4\nSIZES = {}\ndef set_width(n): pass\n"
     net = "from torch import nn\nimport settings\nclass Net(nn.Module): pass\n"
     files = {"net.py": net, "settings.py": settings, "train.py": script}
-    recipes = [way.recipe for way in ways(tmp_path, files)]
-    setup = f"{imports}\n{statement}" if statement else None
-    assert [(recipe.setup, recipe.call) for recipe in recipes] == [(setup, "Net(3)")]
+    # Loading the script changes them; else the model is built in its own file.
+    built = [(way.file, way.recipe.setup, way.recipe.call) for way in ways(tmp_path, files)]
+    assert built == [("train.py" if statement else "net.py", None, "Net(3)")]
+
+
+@pytest.mark.parametrize(
+    ("statement", "slice_of_it"),
+    [
+        ("c = C()\n    c.tune()", "c = C()\nc.tune()"),
+        ("c = C()\n    c.show()", "c = C()"),
+        ("c = C()\n    widen(c)", "c = C()\nwiden(c)"),
+        ("c = C()\n    narrow(c)", "c = C()\nnarrow(c)"),
+        ("c = C()\n    look(c)", "c = C()"),
+        ("c = C()\n    with changed(c, d=3):\n        pass", "c = C()"),
+        (
+            "c = C()\n    with changed(c, d=3):\n        d = c.d\n    c.d = d",
+            "c = C()\nwith changed(c, d=3):\n    d = c.d\nc.d = d",
+        ),
+    ],
+)
+def test_what_functions_and_methods_of_the_project_change(tmp_path, statement, slice_of_it):
+    conf = (
+        "from contextlib import contextmanager\nclass C:\n    def tune(self):\n        self.d = 4\n"
+        "    def show(self):\n        print(self.d)\n"
+        "def widen(c):\n    c['d'] = 4\ndef narrow(c):\n    vars(c).update(d=4)\n"
+        "def look(c):\n    print(c)\n"
+        "@contextmanager\ndef changed(c, **k):\n    vars(c).update(k)\n    yield\n"
+    )
+    script = (
+        "from conf import C, changed, look, narrow, widen\nfrom net import Net\n"
+        f"def main():\n    {statement}\n    Net(c.d)\nmain()\n"
+    )
+    (way,) = ways(tmp_path, {"net.py": NET, "conf.py": conf, "train.py": script})
+    assert way.recipe.setup == slice_of_it
 
 
 @pytest.mark.parametrize(
