@@ -16,7 +16,8 @@ Lines = dict[int, int]  # line before -> line now
 # What reads its own source, or what stands there for readers.
 _READERS = re.compile(
     rb"__doc__|docopt|docstring|getsource|getcomments|getdoc|linecache|#\s*type:|tokenize|ast\.parse"
-    rb"|f_lineno|co_firstlineno"
+    rb"|\blineno|f_lineno|co_(?:firstlineno|consts|lines|code|linetable)|inspect\.(?:stack|trace)"
+    rb"|getframeinfo|extract_stack|currentframe|_getframe"
 )
 
 

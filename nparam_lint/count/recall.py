@@ -220,7 +220,9 @@ class MeasurementCache:
                 replay_inputs.note(VARIABLE, [place])
             elif question in ("lstat", "readlink"):
                 replay_inputs.note(LOOK, [path])
-            elif question not in ("importable", "machine"):
+            elif question == "machine":  # the answer that is kept does not ask it again
+                replay_inputs.is_complete = False
+            elif question != "importable":
                 replay_inputs.note(CONTENT, [path])
                 if question.startswith("access"):  # what its content does not tell
                     replay_inputs.is_complete = False

@@ -324,7 +324,7 @@ class ModelBuild:
                     result["fused"] = then.count_rows()["total"]
         result["call"] = text
         result["definitions"] = definitions_of(call.function, self.job)
-        self.signature = count.signature  # that of the first build
+        self.signature, self.first = count.signature, (name, total)  # of the first build
         resolved = resolve_names(names, call.arguments, model, call.function)
         result["names"], result["known_names"] = resolved
         return result
@@ -371,8 +371,8 @@ class ModelBuild:
                 continue
             gpu_count = Count(self.originals, model, self.origins)
             gpu_total = gpu_count.count_rows()["total"]
-            if gpu_total == total:
-                continue
+            if gpu_total == total or self.total_on(name) != total:
+                continue  # or it counts its builds: what the last ones differ in is not the GPU
             if STATE.gpu is not None:
                 reason = (
                     f"{text} has {total:,} parameters on one {STATE.gpu.name} and {gpu_total:,} "
@@ -429,6 +429,10 @@ class ModelBuild:
         if before is not None:
             answer["bytes"] = device.allocated_bytes(torch) - before
         answer["differences"] = differences(self.signature(), count.signature())
+        rung_name, total = self.first
+        if answer["differences"] and self.total_on(rung_name) != total:
+            reason = "built again in the same way, it has another count: it may count its builds"
+            return {"status": "skipped", "reason": reason}
         return answer
 
 

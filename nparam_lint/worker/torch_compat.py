@@ -11,6 +11,7 @@ import importlib
 import re
 import sys
 import types
+import weakref
 from math import prod
 
 
@@ -192,6 +193,7 @@ def wrap_construction(torch, note, note_copy):
 
 
 # Of a class that was compiled: `__torch__.nets.___torch_mangle_3.Net`.
+PROXIES = (weakref.ProxyType, weakref.CallableProxyType)
 _COMPILED = re.compile(r"^__torch__\.|___torch_mangle_\d+\.")
 
 
@@ -273,8 +275,10 @@ class Originals:
             nodes += [before for before, _ in node.next_functions]
 
     def compiled(self, module):
-        """The module that TorchScript made of one of its own classes, or of one that was traced;
-        any other module as it is."""
+        """The module that TorchScript made of one of its own classes, or of one that was traced,
+        or that a weak proxy stands for; any other module as it is."""
+        if type(module) in PROXIES:
+            module = module.__reduce_ex__.__self__
         return self.attributes(module).get("_actual_script_module", module)
 
     def compiled_name(self, module):

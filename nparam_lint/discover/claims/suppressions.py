@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from nparam_lint.discover.claims.doc_text import DocText
+from nparam_lint.ground.config_outline import comment_sign
 from nparam_lint.ground.findings import finding
 from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.ground.paths import is_doc
@@ -103,7 +104,9 @@ def _comments(path: str, reader: Callable[[str], bytes]) -> Iterator[_Comment]:
     elif path.endswith(".py"):
         rows = _python_comments(content)
     else:
-        rows = ((line, n, 0, (n,)) for n, line in enumerate(text.splitlines(), 1))
+        lines = enumerate(text.splitlines(), 1)
+        signs = ((line, n, comment_sign(line)) for n, line in lines if "nparam" in line)
+        rows = ((line[s.start() :], n, s.start(), (n,)) for line, n, s in signs if s)
     for comment, line, column, lines in rows:
         for match in _COMMENT.finditer(comment):
             at = Position(path, line, column + match.start() + 1)

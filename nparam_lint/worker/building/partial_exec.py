@@ -37,6 +37,9 @@ from .placeholders import CHECK, import_handler, is_placeholder, placeholder, wi
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 IMPORTS = (ast.Import, ast.ImportFrom)
 KEPT = (*IMPORTS, *FUNCTIONS, ast.ClassDef, ast.Pass, ast.Assert, ast.Global, ast.Raise, ast.Delete)
+CONTAINERS = (dict, list, set)
+MOST_HELD = 1000  # containers in one that are looked at
+REPORTS = re.compile("print|show|display|plot|dump|save|write|log|debug|info|warn|error|seed|exit")
 # A statement that is kept where this expression in it is harmless -> its field.
 EVALUATED = {
     ast.If: "test",
@@ -363,8 +366,12 @@ class PartialFile:
         """Take away the names that a statement sets. `before`: the Loss that it failed for."""
         names = bound_names(node)
         if not isinstance(node, (*FUNCTIONS, ast.ClassDef)):
+            changed = set()
             for call in calls_in(node):
-                names |= changed_by(call, self.namespace, self.functions, set())
+                changed |= changed_by(call, self.namespace, self.functions, set())
+            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+                changed |= changed_outside(node.value, self.namespace)
+            names |= changed | aliases(changed, self.namespace)
         why, file = why.replace("{}", str(node.lineno), 1), relative(self.path)
         for name in names:
             if not (name in self.namespace and name.startswith("__")):
@@ -417,13 +424,49 @@ def changed_by(call, namespace, functions, callers):
         globals_ = {n for g in nodes if isinstance(g, ast.Global) for n in g.names}
         variables = [node for node in nodes if isinstance(node, ast.Name)]
         local = {n.id for n in variables if isinstance(n.ctx, ast.Store)} - globals_
+        outer = bound & globals_ | changes - parameters - local
         if its_names is namespace:
-            names |= bound & globals_
-            names |= (changes - parameters - local) & set(namespace)
+            names |= outer & set(namespace)
+        else:  # `settings.WIDTH = 32`, and what it sets in its own file
+            module = sys.modules.get(its_names.get("__name__"))
+            objects = [its_names[n] for n in outer & set(its_names)] + [module] * bool(globals_)
+            held = [o for o in objects if isinstance(o, (types.ModuleType, *CONTAINERS))]
+            names |= {n for n, v in namespace.items() if any(v is item for item in held)}
         by_name = {k.arg: root_name(k.value) for k in call.keywords}
         by_name.update(zip(positional, roots))
         names.update(by_name.get(n) for n in changes & parameters - local)
     return names - {None, ""}
+
+
+def changed_outside(call, namespace):
+    """The containers and plain objects that a skipped call hands to a function of an installed
+    package for its effect: `merge(CFG, {…})`, `bisect.insort(WIDTHS, 24)`; not to print or save
+    them."""
+    name = dotted(call.func)
+    value = namespace.get(name.split(".")[0])
+    module = value if isinstance(value, types.ModuleType) else inspect.getmodule(value)
+    if module is None or is_ours(module) or REPORTS.search(name.rpartition(".")[2]):
+        return set()
+    roots = {argument.id for argument in call.args if isinstance(argument, ast.Name)}
+    kinds = (*CONTAINERS, types.SimpleNamespace)
+    return {root for root in roots if isinstance(namespace.get(root), kinds)}
+
+
+def aliases(names, namespace):
+    """The other names of a file that share a container with these: `net = CONFIG["net"]`."""
+    changed = set().union(*(held_in(namespace.get(name)) for name in names))
+    return {name for name, value in namespace.items() if not changed.isdisjoint(held_in(value))}
+
+
+def held_in(value):
+    """The identities of a container and of those in it."""
+    seen, todo = {}, [value]
+    while todo and len(seen) < MOST_HELD:
+        item = todo.pop()
+        if isinstance(item, CONTAINERS) and id(item) not in seen:
+            seen[id(item)] = item
+            todo += item.values() if isinstance(item, dict) else item
+    return set(seen)
 
 
 def is_other_file(namespace, name):

@@ -12,7 +12,7 @@ from traceback import walk_tb
 
 from ...ground.facts import answer
 from ..state import STATE
-from ..tracing.project_paths import from_copy, is_project, line_of, without_copy
+from ..tracing.project_paths import OWN, from_copy, is_project, line_of, without_copy
 from ..tracing.read_tracer import (
     NO_FILES,
     record_c_function,
@@ -269,6 +269,9 @@ def guard(event, args):
             refuse(f"to write the database {os.fsdecode(args[0])!r}")
         # It reads as it likes: what is attached, a journal beside the database.
         record_unseen(sys._getframe(1))
+    elif event in ("os.fork", "os.forkpty"):  # what the child reads is not told
+        if not sys._getframe(1).f_code.co_filename.startswith(OWN):
+            record_unseen(sys._getframe(1))
     elif event in ("os.getxattr", "os.listxattr"):
         record_unseen(sys._getframe(1))
     elif event == "mmap.__new__":
