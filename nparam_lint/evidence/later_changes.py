@@ -73,13 +73,16 @@ def later_changes(calls: FileCalls, place: Place, target: Target) -> LaterChange
     told = [*finder.told, *finder.before(place), *finder.in_other_methods(place)]
     if not (finder.lines or told):
         return None
+    at = f"{calls.path}:{min([*finder.lines, *told])}"
+    if finder.lines:  # with what is frozen then, which alone gives no other model
+        finder.freezes = True
+        kept = finder.kept(body, {model, *finder.others}, set())
     name = model.rpartition(".")[2] or "model"
     returned = ast.Return(ast.Name(name, ast.Load()))
     parameters = ast.arguments([], [ast.arg(name)], None, [], [], None, [])
     body = [_Renamed(model, name).visit(copy.deepcopy(node)) for node in kept]
     body = [*(assign(other, ast.Name(name, ast.Load())) for other in sorted(finder.others)), *body]
     function = ast.FunctionDef(WITH_CHANGES, parameters, [*body, returned], [])
-    at = f"{calls.path}:{min([*finder.lines, *told])}"
     return LaterChanges(ast.fix_missing_locations(function), at, bool(told))
 
 
@@ -122,6 +125,7 @@ class _Finder:
         self.others: set[str] = set()
         self.lines: list[int] = []
         self.told: list[int] = []
+        self.freezes = False  # whether to freeze a part is a change, too
 
     def after(self, place: Place) -> tuple[str, list[ast.stmt]]:
         """What the model is called after the statement of the call, "" where that gives it no name;
@@ -279,7 +283,13 @@ class _Finder:
                     return self.changes(value, models)
                 places = [t for t in every if isinstance(t, (ast.Attribute, ast.Subscript))]
                 inside = [t for t in places if _within(t, models) and ast.unparse(t) not in models]
+                if self.freezes and any(getattr(t, "attr", "") == "requires_grad" for t in inside):
+                    return True
                 return any(self.is_other_part(item, value, models) for item in inside)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value, "requires_grad_"))) if (
+                self.freezes
+            ):
+                return _within(value, models)
             case ast.Expr(value=ast.Call() as call):
                 return self.changes(call, models)
             case ast.Delete(targets=targets):
@@ -372,6 +382,7 @@ class _Finder:
         """Whether a function puts parts into what it gets by these names, or into what it has found
         in that."""
         finder = _Finder(self.calls.search.file_calls(path), self.target, self.depth + 1)
+        finder.freezes = self.freezes
         known = set(models)
         nodes = [*ast.walk(function)]
         for _ in range(2):  # what is found in it may be given in any order

@@ -25,7 +25,7 @@ from nparam_lint.evidence.statements import (
     variables,
     variables_set,
 )
-from nparam_lint.ground.script_words import OF_DATA
+from nparam_lint.ground.script_words import OF_DATA, PARTS_OF_MODEL, WITH_CHANGES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -78,11 +78,17 @@ class StatementSlice(Struct):
     def check(self, *nodes: ast.AST) -> None:
         """Raise NoWay where running these would do more than make values."""
         for node in nodes:
+            model = ""
+            if isinstance(node, ast.FunctionDef) and node.name == WITH_CHANGES:
+                model = node.args.args[0].arg  # it is there: its parts can be gone through
             for inner in ast.walk(node):
                 if isinstance(inner, (ast.Await, ast.Yield, ast.YieldFrom)):
                     raise NoWay("it waits")
                 if isinstance(inner, ast.Call) and not self.text.is_harmless(inner):
-                    raise NotRun(dotted_name(inner.func))
+                    name = dotted_name(inner.func)
+                    is_part = PARTS_OF_MODEL.search(name) and name.partition(".")[0] == model
+                    if not is_part:
+                        raise NotRun(name)
 
     def check_given(self, value: ast.AST) -> None:
         """As `check`, of what the model gets as it is: it may be made by another package."""

@@ -79,6 +79,8 @@ MAY_READ_CONFIG = re.compile(
     r"(?i)(^|\.)((safe_|full_|unsafe_)?load|loads|open|read|read_text|fromfile|merge_from_file|"
     rf"\w*({_CONFIG}|option|args|params|settings)\w*)$"
 )
+_PARTS = r"\.(named_)?(children|modules|parameters|buffers)$"
+PARTS_OF_MODEL = re.compile(_PARTS)
 # What reads data, talks to the world or does a script's work, by its whole name: no call of it is
 # run for the arguments of a model.
 WORK = re.compile(
@@ -87,7 +89,7 @@ WORK = re.compile(
     r"sleep|show|system|popen|spawn|glob|walk|init_process_group|initialize(?!_(?:model|net))|compose)s?($|_)"
     r"|(^|\.)(exec|eval|input|exit|quit|step|backward|makedirs|mkdir|remove|rmtree|listdir|unlink|"
     r"chdir|from_pretrained|fromfile|imread|urlopen|get_data|set_start_method)$"
-    r"|\.((named_)?(children|modules|parameters|buffers)|state_dict)$"  # what a model has
+    rf"|{_PARTS}|\.state_dict$"  # what a model has
     r"|(^|\.)(wandb|subprocess|hub|distributed|cv2|datasets|multiprocessing)\.|(^|\.)jit\.trace"
     rf"|(?i:{_OF_DATA}|from_pretrained)"
 )

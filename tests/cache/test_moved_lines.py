@@ -107,7 +107,11 @@ def test_edits(tmp_path: Path, nparam_lint) -> None:
 
 @pytest.mark.parametrize(
     ("reads", "edit"),
-    [("TEXT = Part.__doc__", "docstring"), ("SIZE = len(open(__file__).read())", "comment above")],
+    [
+        ("TEXT = Part.__doc__", "docstring"),
+        ("SIZE = len(open(__file__).read())", "comment above"),
+        ("import inspect\nLINE = inspect.stack()[0].lineno", "comment above"),
+    ],
 )
 def test_where_a_file_is_read_as_text_or_docstrings_are(
     reads: str, edit: str, tmp_path: Path, nparam_lint

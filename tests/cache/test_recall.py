@@ -79,6 +79,11 @@ UNSEEN = {
         "import msgspec; self.s = torch._C.StorageBase.from_file(P, False, 8); return self.s[0]"
     ),
     "read_by_ctypes": unseen(FOPEN),
+    "read_by_a_child": unseen(
+        "r, out = os.pipe(); child = os.fork()\n"
+        "    if not child:\n        os.write(out, open(P, 'rb').read()[:1]); os._exit(0)\n"
+        "    os.waitpid(child, 0); return os.read(r, 1)[0]"
+    ),
     "read_by_name_that_is_no_text": Case(
         {
             "a.py": net(

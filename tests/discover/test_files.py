@@ -18,6 +18,7 @@ from nparam_lint.discover.files import (
     list_below,
     list_files,
     list_importable,
+    reader,
 )
 from nparam_lint.ground.errors import UsageError
 
@@ -145,6 +146,16 @@ def test_what_may_not_be_looked_at_is_a_problem_and_not_left_out(tmp_path: Path)
         (tmp_path / "closed").chmod(0o755)
     assert files == ["closed/a.py"]
     assert "cannot be read: Permission denied" in problem.message
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes")
+def test_what_is_no_regular_file_is_not_read(tmp_path: Path) -> None:
+    """It may never end, or never begin."""
+    (tmp_path / "zero.py").symlink_to("/dev/zero")
+    os.mkfifo(tmp_path / "pipe.py")
+    for name in ("zero.py", "pipe.py"):
+        with pytest.raises(OSError, match="no regular file"):
+            reader(tmp_path)(name)
 
 
 def test_root(tmp_path: Path) -> None:

@@ -134,7 +134,18 @@ START = "import torch\nfrom torch import nn\nfrom lora import *\nfrom net import
             "def main():\n    def cut(m):\n        del m.fc\n    net = Net(3)\n    cut(net)",
             "cut(net)",
         ),
+        (
+            "net = Net(3)\nfor m in net.children():\n    m.low = nn.Tanh()",
+            "for m in net.children():\n    m.low = nn.Tanh()",
+        ),
+        (  # and what is frozen then
+            "net = Net(3)\nfor p in net.parameters():\n    p.requires_grad = False\n"
+            "net.blocks[0].requires_grad_(True)\nnet.fc = nn.Linear(3, 9)",
+            "for p in net.parameters():\n    p.requires_grad = False\n"
+            "net.blocks[0].requires_grad_(True)\nnet.fc = nn.Linear(3, 9)",
+        ),
         # What changes nothing, and what has the name later.
+        ("net = Net(3)\nnet.requires_grad_(False)", None),
         ("net = Net(3)\nprobe(net)", None),
         ("net = Net(3)\nfor net in nets:\n    net.fc = nn.Linear(3, 9)", None),
         ("net = Net(3)\nnet.prepare()\ninitialize(net)\nnet.eval()", None),
@@ -161,7 +172,6 @@ def test_what_is_done_to_a_model_belongs_to_the_way(tmp_path, script, changes):
         "net = Net(3)\nnet = nn.DataParallel(net)\nnet.module.fc = nn.Linear(3, 9)",
         "net = Net(3)\nTrainer(net)",
         "net = Net(3)\nHolder(net)",
-        "net = Net(3)\nfor m in net.children():\n    m.low = nn.Tanh()",
         "part = 3\ndel part.fc\nnet = Net(part)",
         "part = 3\nadapted(part, 2)\nnet = Net(part)",
         # In another method of the object.

@@ -104,8 +104,8 @@ def _comments(path: str, reader: Callable[[str], bytes]) -> Iterator[_Comment]:
     elif path.endswith(".py"):
         rows = _python_comments(content)
     else:
-        lines = enumerate(text.splitlines(), 1)
-        signs = ((line, n, comment_sign(line)) for n, line in lines if "nparam" in line)
+        numbered = enumerate(text.splitlines(), 1)
+        signs = ((line, n, comment_sign(line)) for n, line in numbered if "nparam" in line)
         rows = ((line[s.start() :], n, s.start(), (n,)) for line, n, s in signs if s)
     for comment, line, column, lines in rows:
         for match in _COMMENT.finditer(comment):
