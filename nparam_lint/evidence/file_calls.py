@@ -84,6 +84,9 @@ def owner_of(symbol: Symbol) -> Symbol:
     return Symbol("class", symbol.where, symbol.name.rpartition(".")[0])
 
 
+_INI_PARSERS = {"ConfigParser", "RawConfigParser", "SafeConfigParser"}
+
+
 class FileCalls:
     """The calls of wanted models in one file, with the text `text` and that syntax tree."""
 
@@ -223,7 +226,7 @@ class FileCalls:
         if "." in name and tail(name) in TEXT_METHODS and not self.is_bound(name):
             return True  # `args.dataset.lower()`
         if does_work(name):
-            return self.opens_config(name, call)
+            return self.opens_config(name, call) or self.reads_ini(name)
         if not self.is_bound(name):  # a method of a value, or a function of Python
             return "." in name or name in self.assigned or is_harmless_outside(name)
         symbol = self.resolve(name)
@@ -241,6 +244,13 @@ class FileCalls:
         first = call.args[0] if call.args else None
         is_option = isinstance(first, ast.Attribute) and CONFIG_OPTION.match(first.attr)
         return symbol is not None and (symbol.kind == "class" or bool(is_option))
+
+    def reads_ini(self, name: str) -> bool:
+        """Whether this is a method of a parser of INI files that reads one."""
+        holder, _, method = name.rpartition(".")
+        values = self.values.get(holder, [None])
+        makers = [tail(dotted_name(v.func)) if isinstance(v, ast.Call) else "" for v in values]
+        return method.startswith("read") and {*makers} <= _INI_PARSERS
 
     def is_bound(self, dotted: str) -> bool:
         """Whether an import or a definition gives a name its meaning."""

@@ -128,7 +128,7 @@ FILE_FUNCTIONS = PLAIN_FUNCTIONS.union(
 )
 PLAIN_MODULES = frozenset(
     "math os sys re argparse collections functools itertools operator typing dataclasses copy enum "
-    "string pathlib np numpy torch th platform omegaconf easydict json".split()
+    "configparser string pathlib np numpy torch th platform omegaconf easydict json".split()
 )
 SLICE_MODULES = PLAIN_MODULES.union(
     "absl types torchvision timm yacs addict munch ml_collections transformers diffusers einops "
@@ -152,5 +152,5 @@ UNSAFE_METHODS = frozenset(
 CHANGES = re.compile(
     r"(append|extend|insert|update|setdefault|pop|add|remove|clear|sort|add_(\w+_)?arguments?|"
     r"add_argument_group|add_mutually_exclusive_group|set_defaults|set_\w+|__setattr__|merge_\w+|"
-    r"override\w*|defrost|replace|parse(_json)?)$"
+    r"override\w*|defrost|replace|parse(_json)?|read(_file|_string|_dict)?)$"
 )

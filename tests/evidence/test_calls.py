@@ -1098,6 +1098,16 @@ def test_what_a_script_changes_in_other_files_a_way_changes(tmp_path, imports, s
     assert built == [("train.py" if statement else "net.py", None, "Net(3)")]
 
 
+def test_a_file_of_ini_is_read_as_the_script_does(tmp_path):
+    script = (
+        "import configparser\nfrom net import Net\ndef main():\n"
+        "    ini = configparser.ConfigParser()\n    ini.read('net.ini')\n"
+        "    Net(ini.getint('net', 'd'))\nmain()\n"
+    )
+    (way,) = ways(tmp_path, {"net.py": NET, "train.py": script})
+    assert way.recipe.setup == "ini = configparser.ConfigParser()\nini.read('net.ini')"
+
+
 @pytest.mark.parametrize(
     ("statement", "slice_of_it"),
     [
