@@ -219,12 +219,13 @@ class Call:
 
     def default_config(self, parameter):
         """The config class to build the one required parameter from, when it builds from its
-        defaults: the class that annotates it; or, where nothing does and its name says `config`,
-        the module's `<Class>Config`, or its only config class."""
-        candidate = None
-        if parameter.annotation is not parameter.empty:
+        defaults: the model's `config_class`, or the class that annotates it; or, where nothing
+        does and its name says `config`, the module's `<Class>Config`, or its only config class."""
+        is_config = parameter.name == "config"
+        candidate = getattr(self.function, "config_class", None) if is_config else None
+        if candidate is None and parameter.annotation is not parameter.empty:
             candidate = self.annotated(parameter.annotation)
-        elif CONFIG_PARAMETER.search(parameter.name):
+        elif candidate is None and CONFIG_PARAMETER.search(parameter.name):
             classes = {
                 name: value
                 for name, value in vars(self.module).items()
