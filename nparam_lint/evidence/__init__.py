@@ -101,12 +101,11 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
         in_line = len(parts) > 1 and any(parts <= line for line in self._readme_lines)
         return in_line or _plain(name) in self._readme_words
 
-    def is_named_command(self, note: str) -> bool:
-        """Whether the README shows the command of a way, `as in README.md:3`, or names the script
-        that does: `as in scripts/large.sh:7`."""
-        place = note.rpartition("as in ")[2].partition(";")[0].rpartition(":")[0]
-        is_readme = "/" not in place and place.lower().startswith("readme")
-        return bool(place) and (is_readme or place.encode() in self.readme)
+    def is_named_command(self, place: str) -> bool:
+        """Whether the README shows a command, or names the script that does."""
+        path = place.rpartition(":")[0]
+        is_readme = "/" not in path and path.lower().startswith("readme")
+        return bool(path) and (is_readme or path.encode() in self.readme)
 
     @cached_property
     def _readme_lines(self) -> list[set[str]]:

@@ -55,6 +55,15 @@ class ConfigCommand(NamedTuple):
         return {n.removeprefix(start): value for n, value in given.items() if n.startswith(start)}
 
 
+class GivenOptions(NamedTuple):
+    """What options of a command set below a node, with a note; `command`: where that stands, if it
+    is about the file itself."""
+
+    options: dict[str, str]
+    note: str = ""
+    command: str = ""
+
+
 def _name(keys: Iterable[object]) -> str:
     return ".".join(str(key) for key in keys if key != "init_args")
 
@@ -87,17 +96,17 @@ class ConfigCommands:
         scripts = sorted(self.files.discovery.tree.files)
         return [command for script in scripts for command in self.of(script)]
 
-    def options_for(self, node: ModelNode) -> list[tuple[dict[str, str], str]]:
+    def options_for(self, node: ModelNode) -> list[GivenOptions]:
         """None where the file gives all that the model needs, then those of the commands that name
-        it; each with a note. What is needed, and nothing gives, is as a command gives it for a file
+        it. What is needed, and nothing gives, is as a command gives it for a file
         beside this one."""
         place = (node.symbol.where, node.symbol.name)
         parameters = self.files.query.parameters.get(place, ())
         required = {item.name for item in parameters if item.required}
         for keys, _ in self.files.values_below(node):
             required -= {str(next((key for key in keys if key != "init_args"), ""))}
-        own: list[tuple[dict[str, str], str]] = [] if required else [({}, "")]
-        beside: list[tuple[dict[str, str], str]] = []
+        own = [] if required else [GivenOptions({})]
+        beside: list[GivenOptions] = []
         for command in self.every:
             options = command.options_below(node.keys)
             needed = {name: value for name, value in options.items() if name in required}
@@ -105,9 +114,9 @@ class ConfigCommands:
                 continue
             if command.config == node.path:
                 is_change = needed or not all(RUN_SETTING.match(tail(name)) for name in options)
-                if is_change and options not in [given for given, _ in own]:
-                    own.append((options, f"as in {command.place}"))
+                if is_change and options not in [given.options for given in own]:
+                    own.append(GivenOptions(options, "", command.place))
             elif parent(command.config) == parent(node.path):
                 note = f"{', '.join(needed)} as in {command.place} for {command.config}"
-                beside.append((needed, note))
-        return own or beside[:1] or [({}, "")]
+                beside.append(GivenOptions(needed, note))
+        return own or beside[:1] or [GivenOptions({})]

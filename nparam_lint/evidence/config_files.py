@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from posixpath import normpath
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nparam_lint.evidence import EvidenceQuery
+    from nparam_lint.ground.orders import Recipe
 
 Kind = Literal[
     "hydra",
@@ -74,6 +75,14 @@ _INCLUDES = re.compile(r"^__include__:(.*?)(?=^\w|\Z)", re.MULTILINE | re.DOTALL
 _YAML = re.compile(r"[\w./-]+\.ya?ml")
 _LARGEST = 1_000_000  # bytes of a file that is looked at
 _MOST = 1000  # files of one suffix
+
+
+class ToldRecipe(NamedTuple):
+    """How to build the model of a node; `note`, `command`: see `Way`."""
+
+    recipe: Recipe
+    note: str = ""
+    command: str = ""
 
 
 class ModelNode(Struct, frozen=True):

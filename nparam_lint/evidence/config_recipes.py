@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from nparam_lint.evidence.config_files import ToldRecipe
 from nparam_lint.evidence.hydra_configs import HydraConfigs
 from nparam_lint.evidence.hydra_resolvers import HydraResolvers
 from nparam_lint.evidence.lightning_configs import LightningConfigs
@@ -114,9 +115,9 @@ class ConfigRecipes:
         self._resolvers = HydraResolvers(files)
         self.lightning = LightningConfigs(files)
 
-    def recipes(self, node: ModelNode) -> list[tuple[Recipe, str]]:
-        """How to build the model of a node, as its file says it, then with what commands change;
-        each with a note. Their `file` is the one whose names are used."""
+    def recipes(self, node: ModelNode) -> list[ToldRecipe]:
+        """How to build the model of a node, as its file says it, then with what commands change.
+        Their `file` is the one whose names are used."""
         file, recipe = self.files.file(node.path), None
         if file and node.kind == "target":
             recipe = self._by_target(node, file)
@@ -126,7 +127,7 @@ class ConfigRecipes:
             recipe = _BY_TRANSFORMERS.recipe(node)
         elif node.kind != "hydra":
             recipe = _TEMPLATES[node.kind].recipe(node)
-        recipes = [(recipe, "")] if recipe else []
+        recipes = [ToldRecipe(recipe)] if recipe else []
         if file and node.kind == "hydra":
             recipes = [self._by_hydra(node, file)]
         elif recipe and node.kind.startswith("lightning"):
@@ -135,30 +136,34 @@ class ConfigRecipes:
                 return []
             recipe = replace(recipe, setup=f"{recipe.setup}\n{linked}") if linked else recipe
             every = self._commands.options_for(node)
-            recipes = [(_with_options(recipe, options), note) for options, note in every]
-        return [(self._importable(recipe, node), note) for recipe, note in recipes]
+            recipes = [
+                ToldRecipe(_with_options(recipe, options), note, command)
+                for options, note, command in every
+            ]
+        return [told._replace(recipe=self._importable(told.recipe, node)) for told in recipes]
 
-    def of_wholes(self, nodes: Mapping[str, ModelNode]) -> Iterator[tuple[ModelNode, Recipe, str]]:
-        """See `HydraConfigs.wholes`; each with its recipe, and a note."""
+    def of_wholes(self, nodes: Mapping[str, ModelNode]) -> Iterator[tuple[ModelNode, ToldRecipe]]:
+        """See `HydraConfigs.wholes`; each with its recipe."""
         for node, composed in self._hydra.wholes(nodes):
             file = self.files.file(node.path)
             edits, note = self._hydra.edited(file, composed.keys, True) if file else ([], "")
             recipe = self._instantiate("\n".join([composed.lines, *edits]), composed.keys, node)
-            told = "; ".join(filter(None, (composed.note, note)))
-            yield node, self._importable(recipe, node), told
+            note = "; ".join(filter(None, (composed.note, note)))
+            yield node, ToldRecipe(self._importable(recipe, node), note, composed.command)
 
-    def _by_hydra(self, node: ModelNode, file: ConfigFile) -> tuple[Recipe, str]:
+    def _by_hydra(self, node: ModelNode, file: ConfigFile) -> ToldRecipe:
         composed = self._hydra.composed(node, file)
         if composed is None:
             edits, note = self._hydra.edited(file, node.keys, False)
-            return self._instantiate("\n".join([_load(file), *edits]), node.keys, node), note
-        lines, keys, note = composed
+            setup = "\n".join([_load(file), *edits])
+            return ToldRecipe(self._instantiate(setup, node.keys, node), note)
+        lines, keys, note, _ = composed
         edits, edited = self._hydra.edited(file, keys, True)
         note = "; ".join(filter(None, (note, edited)))
         changes = _without_weights(file, keys[: len(keys) - len(node.keys)])
         if changes:
             lines = "\n".join([lines, "from omegaconf import OmegaConf", *changes])
-        return self._instantiate("\n".join([lines, *edits]), keys, node), note
+        return ToldRecipe(self._instantiate("\n".join([lines, *edits]), keys, node), note)
 
     def _instantiate(self, setup: str, keys: Keys, node: ModelNode) -> Recipe:
         """As Hydra does it, in the names of the script that registers resolvers, if any does."""

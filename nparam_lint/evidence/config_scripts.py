@@ -18,7 +18,7 @@ from msgspec import Struct
 
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import dotted_name, origin, tail
-from nparam_lint.evidence.config_files import ModelNode
+from nparam_lint.evidence.config_files import ModelNode, ToldRecipe
 from nparam_lint.evidence.later_changes import later_changes, note_on_change
 from nparam_lint.evidence.object_changes import note_on, skipped_settings
 from nparam_lint.evidence.options import default_text, option_calls, words_of
@@ -250,9 +250,9 @@ class ConfigScripts:
     def _commands(self) -> list[ConfigCommand]:
         return [item for script in self.scripts for item in self.commands.of(script)]
 
-    def built(self, file: ConfigFile) -> Iterator[tuple[ModelNode, Recipe, str, bool]]:
+    def built(self, file: ConfigFile) -> Iterator[tuple[ModelNode, ToldRecipe]]:
         """What the script builds that reads this file, as it is and with what commands change in
-        it (then True); each with a note. Its class is that of the call, or the one that the file
+        it. Its class is that of the call, or the one that the file
         names."""
         script = self._reader(file) if self.scripts else None
         if script is None:
@@ -263,15 +263,15 @@ class ConfigScripts:
         if symbol is None:
             return
         node = ModelNode(file.path, (), line, "script", model.call, symbol)
-        notes: dict[tuple[str, ...], str] = {(): ""}
+        places: dict[tuple[str, ...], str] = {(): ""}
         for command in self._commands:
             if command.config == file.path:
-                notes.setdefault(command.changes, f"as in {command.place}")
-        for changes, place in notes.items():
+                places.setdefault(command.changes, command.place)
+        for changes, place in places.items():
             words = [script, *([model.option] if model.option else []), file.path, *changes]
             setup = f"import sys; sys.argv = {words!r}\n{self._environment}{model.setup}"
-            note = "; ".join(filter(None, (model.note, place)))
-            yield node, Recipe(setup=setup, call=model.call, file=script), note, bool(changes)
+            recipe = Recipe(setup=setup, call=model.call, file=script)
+            yield node, ToldRecipe(recipe, model.note, place)
 
     def values_read(self, file: ConfigFile) -> tuple[object, ...]:
         """What its script reads of a file, as far as the call of the model says it: `cfg.model`."""

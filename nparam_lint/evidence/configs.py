@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.config_commands import ConfigCommands
-from nparam_lint.evidence.config_files import ConfigFiles
+from nparam_lint.evidence.config_files import ConfigFiles, ToldRecipe
 from nparam_lint.evidence.config_recipes import ConfigRecipes
 from nparam_lint.evidence.config_scripts import ConfigScripts
 from nparam_lint.evidence.config_sections import ConfigSections
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from nparam_lint.evidence import EvidenceQuery
     from nparam_lint.evidence.config_files import ModelNode
-    from nparam_lint.ground.orders import Recipe
 
     # A node that describes a model, and how that is built.
     ConfigModel = tuple[ModelNode, Evidence]
@@ -49,8 +48,8 @@ class ConfigModels:
         """All of them, those of one file from the outside in."""
         marked = {file.path: self.files.nodes(file) for file in self.files}
         wholes = {at: nodes[0] for at, nodes in marked.items() if nodes and not nodes[0].keys}
-        for node, recipe, note in self._recipes.of_wholes(wholes):
-            yield _model(node, recipe, note, _CHANGED if note.startswith("as in ") else 0)
+        for node, told in self._recipes.of_wholes(wholes):
+            yield _model(node, told, _CHANGED if told.command else 0)
         networks = set[tuple[object, ...]]()
         # What a model is trained with stands for what it is tested with, which is the same; what a
         # text names comes before what is beside it.
@@ -68,24 +67,24 @@ class ConfigModels:
             for node in nodes:
                 if self._is_known(node, networks):
                     continue
-                for number, (recipe, note) in enumerate(self._recipes.recipes(node)):
-                    yield _model(node, recipe, note, _CHANGED if number else 0)
+                for number, told in enumerate(self._recipes.recipes(node)):
+                    yield _model(node, told, _CHANGED if number else 0)
             file = None if nodes else self.files.file(path)
             built = [*self._scripts.built(file)] if file else []
             values_read = self._scripts.values_read(file) if file and built else ()
             is_known = bool(values_read) and values_read in networks
             networks.add(values_read)
-            for script_node, recipe, note, is_changed in built if not is_known else ():
-                rank = _CHANGED if is_changed else 0 if path in named else _BESIDE
-                yield _model(script_node, recipe, note, rank)
+            for script_node, told in built if not is_known else ():
+                rank = _CHANGED if told.command else 0 if path in named else _BESIDE
+                yield _model(script_node, told, rank)
             # A script knows better what else is to be done, if it can be followed: a class that is
             # looked up by its module may not be.
             for node in self._sections.nodes(file) if file else ():
                 if not (built and not node.marker) and not self._is_known(node, networks):
-                    for number, (recipe, note) in enumerate(self._recipes.recipes(node)):
-                        yield _model(node, recipe, note, _CHANGED if number else _BESIDE)
+                    for number, told in enumerate(self._recipes.recipes(node)):
+                        yield _model(node, told, _CHANGED if number else _BESIDE)
         for node, recipe in self._registry:
-            yield _model(node, recipe)
+            yield _model(node, ToldRecipe(recipe))
 
     def _is_known(self, node: ModelNode, networks: set[tuple[object, ...]]) -> bool:
         """Whether another file has the same arguments for a class that a node names, or the node
@@ -110,8 +109,9 @@ class ConfigModels:
             yield path, usual[:1] or models
 
 
-def _model(node: ModelNode, recipe: Recipe, note: str = "", rank: int = 0) -> ConfigModel:
-    way = Way("config", Position(node.path, node.line), node.path, note)
+def _model(node: ModelNode, told: ToldRecipe, rank: int = 0) -> ConfigModel:
+    recipe, note, command = told
+    way = Way("config", Position(node.path, node.line), node.path, note, command)
     rank = _INNER if node.is_inner else rank
     return node, Evidence(node.target, way, recipe.file or node.path, recipe, rank)
 

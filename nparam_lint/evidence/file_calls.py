@@ -450,7 +450,7 @@ class FileCalls:
                 filled = [*options]
                 if rank == FACTORY and self.is_told(place):
                     # What it offers beside, the calls of it say too.
-                    filled[1:] = [way for way in filled[1:] if way.note.startswith("as in ")]
+                    filled[1:] = [way for way in filled[1:] if way.command]
             except (NoWay, RecursionError) as why:
                 if later:
                     yield from self.built(place, target, part, named, unchanged, as_made=True)
@@ -463,10 +463,10 @@ class FileCalls:
                         words = "; ".join(filter(None, (words, default)))
                         yield from self.built(plain, target, part, named, words, as_made)
                 return
-            is_commanded = any(way.note.startswith("as in ") for way in filled)
+            is_commanded = any(way.command for way in filled)
             if not (is_commanded or is_inside) and (gap := options.not_followed()):
                 self.search.query.gaps.setdefault(str(target), gap)
-            for statements, command, config in filled:
+            for statements, option_note, command, config in filled:
                 after = [later.function] if later else []
                 needed, short = shortened([*statements, *after], call)
                 if needed and is_inside:
@@ -478,11 +478,13 @@ class FileCalls:
                     evidence = replace(
                         evidence, recipe=dataclasses.replace(evidence.recipe, call=changed)
                     )
-                if "by default" in command:
-                    self.search.query.gaps.setdefault(str(target), command)
+                if "by default" in option_note:
+                    gap = f"as in {command}; {option_note}"
+                    self.search.query.gaps.setdefault(str(target), gap)
                 told = note_on_change(later.at, is_made=True) if later else ""
-                whole_note = "; ".join(filter(None, (note, default, command, told)))
-                yield replace(evidence, way=replace(evidence.way, note=whole_note, name=config))
+                whole_note = "; ".join(filter(None, (note, default, option_note, told)))
+                way = replace(evidence.way, note=whole_note, command=command, name=config)
+                yield replace(evidence, way=way)
             if not cut.loops:
                 return
 

@@ -57,12 +57,13 @@ class _Runs(NamedTuple):
 
 
 class Composed(NamedTuple):
-    """The lines that compose a config, the keys of the model in it, and a note on what it has from
-    commands."""
+    """The lines that compose a config, the keys of the model in it, a note on what it has from
+    commands, and the place of the one that says it all."""
 
     lines: str
     keys: Keys
     note: str
+    command: str = ""
 
 
 class HydraConfigs:
@@ -188,7 +189,7 @@ class HydraConfigs:
                 if file := self.files.file(join(main.root, f"{key}/{option}.yaml")):
                     chosen |= {key: option, **_defaults(file)}
             composed = self._compose(main, (), *words)
-            yield composed._replace(note=f"as in {command.place}"), chosen
+            yield composed._replace(note="", command=command.place), chosen
 
     def _variants(self, commands: Sequence[Command]) -> Iterator[tuple[Command, list[str]]]:
         """Each command with its overrides; one that sweeps over some, with each of them."""

@@ -172,12 +172,13 @@ class OptionObjects:
             for name, at in self.set_later.items()
             if is_beside(at) and not at.startswith(f"{target.location}:") and is_read(name, text)
         }
-        notes = [f"as in {command.place}"] if command else []
+        note = ""
         if later:
             first, *others = later
             names = f"{first} and {len(others)} more" if others else first
-            notes.insert(0, note_on({names: later[first]}))
-        return replace(evidence, way=replace(evidence.way, note="; ".join(notes)))
+            note = note_on({names: later[first]})
+        told = command.place if command else ""
+        return replace(evidence, way=replace(evidence.way, note=note, command=told))
 
     @cached_property
     def set_later(self) -> dict[str, str]:

@@ -51,10 +51,12 @@ _FLAGS_ARE_PARSED = f"{_FLAGS}.mark_as_parsed()"
 
 
 class FilledIn(NamedTuple):
-    """The statements before a call, and a note; `config`: the file that the command names."""
+    """The statements before a call, and a note; `command`: the place of the one that says so, and
+    `config`: the file that this names."""
 
     statements: list[ast.stmt]
     note: str
+    command: str = ""
     config: str = ""
 
 
@@ -114,13 +116,13 @@ class OptionWays:
             for command in commands:
                 command_line = arguments_of_script(command.words)
                 statements = [*command_line, *reader, *self.filled()]
-                yield FilledIn(statements, f"as in {command.place}", self.config_of(command))
+                yield FilledIn(statements, "", command.place, self.config_of(command))
             if commands and not reader:
                 return
         if compose := next(composes(self.statements), None):
             for command in commands:
                 statements = composed_as_said(self.filled(), command.words)
-                yield FilledIn(statements, f"as in {command.place}", self.config_of(command))
+                yield FilledIn(statements, "", command.place, self.config_of(command))
             if ast.unparse(compose.args[0]) == "None":
                 if not commands:
                     raise NoWay("a command names the config")
@@ -208,9 +210,9 @@ class OptionWays:
                     statements = self.as_command_says(by_option) if key else self.filled()
                     unknown = [n for n in sorted(to_fill_in) if self.is_read(n)]
                     lacking = ", ".join(n for n in unknown if not RUN_SETTING.match(n))
-                    more = f"; {lacking} by default, not as it says" if lacking else ""
-                    note = f"as in {command.place}{more}"
-                    yield FilledIn([*start, *statements], note, self.config_of(command))
+                    note = f"{lacking} by default, not as the command says" if lacking else ""
+                    config = self.config_of(command)
+                    yield FilledIn([*start, *statements], note, command.place, config)
                     tried.add((key, *environ))
 
     def config_of(self, command: Command) -> str:

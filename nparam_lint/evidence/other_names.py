@@ -64,7 +64,7 @@ class OtherNames:
                         continue
                     node.value = value
                     recipe = dataclasses.replace(evidence.recipe, call=ast.unparse(tree))
-                    way = replace(way, note=evidence.way.note)
+                    way = replace(way, note=evidence.way.note, command=evidence.way.command)
                     yield replace(evidence, way=way, recipe=recipe, rank=rank, key=None)
                 node.value = first
 

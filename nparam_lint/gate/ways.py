@@ -96,7 +96,7 @@ def _tried(ways: Sequence[Evidence], most: int, query: EvidenceQuery) -> list[bo
         name = stem if way.kind == "config" else way.name or stem
         number = of_place[evidence.target, way.position]
         if way.kind == "call":
-            is_named = query.is_named_command(way.note)
+            is_named = query.is_named_command(way.command)
         else:
             is_named = number == 1 and query.is_in_readme(name)
         order.append((not is_named, number))

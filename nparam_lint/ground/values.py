@@ -57,12 +57,19 @@ class Way(Struct, frozen=True):
     """How the repository itself builds a model. `kind`: a `call` in a script, a test or a text; a
     named `size`; a `config` file; `inside` another model. `position`: the place that says so.
     `name`: of the size, of the config file (of a call, the one that its command names), or the
-    target that is the other model. `note`: what may be otherwise when the repository runs."""
+    target that is the other model. `note`: what may be otherwise when the repository runs.
+    `command`: the place of the command that says it, `README.md:3`."""
 
     kind: WayKind
     position: Position
     name: str = ""
     note: str = ""
+    command: str = ""
+
+    @property
+    def words(self) -> str:
+        """What is told beside the place."""
+        return "; ".join(filter(None, (self.note, self.command and f"as in {self.command}")))
 
     @property
     def place(self) -> str:

@@ -131,7 +131,7 @@ def _without_default(kind: Any) -> tuple[str, ...]:
 def way_record(way: Way | None) -> WayRecord | None:
     if way is None:
         return None
-    return record(WayRecord, way, way.position, name=way.name or None, note=way.note or UNSET)
+    return record(WayRecord, way, way.position, name=way.name or None, note=way.words or UNSET)
 
 
 def finding_records(findings: Iterable[Finding]) -> list[FindingRecord]:

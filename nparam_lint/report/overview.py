@@ -228,9 +228,9 @@ def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
         codes = sorted({finding.code for way in ways for finding in way.findings})
         lines.append((count, "  ".join([words, *codes])))
         # What may be otherwise when the repository runs.
-        notes = [note for way in ways if way.way for note in way.way.note.split("; ") if note]
-        commands = list(dict.fromkeys(note[6:] for note in notes if note.startswith("as in ")))
-        remarks = list(dict.fromkeys(note for note in notes if not note.startswith("as in ")))
+        told = [way.way for way in ways if way.way]
+        commands = list(dict.fromkeys(way.command for way in told if way.command))
+        remarks = list(dict.fromkeys(n for way in told for n in way.note.split("; ") if n))
         remarks = remarks if verbose else first(remarks, _PLACES)
         lines += [("", f"({clean(note)})") for note in remarks]
         if commands:

@@ -71,7 +71,7 @@ def ways(root, sources):
 def told(root, sources):
     """`setup >> call  # note` of each way that these files say."""
     return [
-        f"{way.recipe.setup or ''} >> {way.recipe.call}  # {way.way.note}".strip(" #")
+        f"{way.recipe.setup or ''} >> {way.recipe.call}  # {way.way.words}".strip(" #")
         for way in ways(root, sources)
         if way.way.position.path in sources
     ]
@@ -601,7 +601,7 @@ def test_an_option_looks_a_model_up_in_a_table_with_get(tmp_path):
     readme = "python run.py -h\npython run.py --kind big --dim 4\n"
     sources = {"run.py": CHOOSES, "options.py": GIVES, "README.md": readme}
     found = [way for way in ways(tmp_path, sources) if way.way.position.path == "run.py"]
-    assert {(way.target.callable, way.way.note) for way in found} == {
+    assert {(way.target.callable, way.way.words) for way in found} == {
         ("Net", "with --kind small"),
         ("Net", "with --task two"),
         ("Big", "with --kind big"),
@@ -763,7 +763,7 @@ def test_an_option_is_also_the_other_keys_of_the_table_that_it_is_looked_up_in(t
         "args = parser.parse_args()\nNet(**KNOWN[args.net_name])\n"
     )
     found = ways(tmp_path, {"sizes.py": sizes, "fit.py": f"{USE}{script}"})
-    notes = [way.way.note for way in found]
+    notes = [way.way.words for way in found]
     assert notes == ["", "with --net_name m", "with --net_name l"]
 
 
@@ -777,7 +777,7 @@ def test_a_table_that_the_function_around_a_call_looks_up(tmp_path):
         "def build(args):\n    return Net(**SIZES[args.size])\n"
         "if __name__ == '__main__':\n    args = parser.parse_args()\n    build(args)\n",
     }
-    notes = [way.way.note for way in ways(tmp_path, files) if "fit.py" in str(way.target)]
+    notes = [way.way.words for way in ways(tmp_path, files) if "fit.py" in str(way.target)]
     assert notes == ["", "with --size m"]
 
 
@@ -803,7 +803,7 @@ def test_what_only_data_gives_is_as_by_default_where_that_is_usual(tmp_path):
         found = [way for way in ways(tmp_path, files) if way.way.position.path == "fit.py"]
         assert [way.recipe.call for way in found] == [expected][: bool(expected)]
         words = "num_classes, graph by default, not as n (fit.py:4) has it"
-        assert [way.way.note for way in found] == [words][: bool(expected)]
+        assert [way.way.words for way in found] == [words][: bool(expected)]
 
 
 TYPED = """
@@ -828,7 +828,7 @@ def test_libraries_give_functions_what_their_types_say(tmp_path, name):
     readme = "python fit.py --args.width 20 --seed 3\npython fit.py --help\n"
     script = TYPED.format(name.partition(".")[0], name)
     found = ways(tmp_path, {"README.md": readme, "fit.py": f"{USE}{script}"})
-    assert [way.way.note for way in found] == ["", "as in README.md:1"]
+    assert [way.way.words for way in found] == ["", "as in README.md:1"]
     for way in found:
         assert f"    {name}(take)\n" in way.recipe.setup
         assert way.recipe.setup.endswith("args = options.args\nbias = options.bias")
@@ -890,7 +890,7 @@ def test_commands_give_functions_their_arguments(tmp_path, script, expected):
     texts = ["; ".join(filter(None, (w.recipe.setup, w.recipe.call))) for w in found]
     assert texts == expected
     for way, text in zip(found, texts, strict=True):
-        assert way.way.note == ("as in README.md:1" if "9" in text else "")
+        assert way.way.words == ("as in README.md:1" if "9" in text else "")
 
 
 def test_a_class_that_an_option_names_may_be_called_by_a_variable(tmp_path):
@@ -905,7 +905,7 @@ def test_a_class_that_an_option_names_may_be_called_by_a_variable(tmp_path):
     net = f"{NET}\nclass Other(Net): pass\n"
     for value in ("eval(kind)", "globals()[kind]"):
         texts = {"net.py": net, "train.py": script.format(value), "README.md": readme}
-        found = [w for w in ways(tmp_path, texts) if w.way.note == "as in README.md:1"]
+        found = [w for w in ways(tmp_path, texts) if w.way.words == "as in README.md:1"]
         assert [way.target.callable for way in found] == ["Other"]
         assert [way.recipe.call for way in found] == ["Model(d=args.d)"]
         assert f"Model = {value}" in found[0].recipe.setup

@@ -369,7 +369,7 @@ ZOO = "from torch import nn\nclass Big(nn.Module):\n def __init__(self, d): ...\
         (
             f"{IMPORTS}{OPTIONS}a = p.parse_args()\nNet(a.d, h=a.h)\n",
             {"README.md": "python fit.py --h WIDTH --d 2"},
-            {"": "", "['--d', '2']": "as in README.md:1; h by default, not as it says"},
+            {"": "", "['--d', '2']": "h by default, not as the command says; as in README.md:1"},
         ),
         # A command gives what has no default.
         (
@@ -478,7 +478,7 @@ ZOO = "from torch import nn\nclass Big(nn.Module):\n def __init__(self, d): ...\
 def test_the_ways_that_commands_are(tmp_path, script, others, expected):
     """The words of each, and its note."""
     write_files(tmp_path, others)
-    setups = [(w.recipe.setup or "", w.way.note) for w in ways(tmp_path, {"fit.py": script})]
+    setups = [(w.recipe.setup or "", w.way.words) for w in ways(tmp_path, {"fit.py": script})]
     found = [(text.partition("argv[1:] = ")[2].partition("\n")[0], note) for text, note in setups]
     assert found == [*expected.items()]
 
@@ -506,7 +506,7 @@ def test_options_as_a_dictionary_name_the_module_of_a_model(tmp_path):
     net = "from torch import nn\nclass Gen(nn.Linear):\n    def __init__(self, d):\n        pass\n"
     sources = {"tools.py": PARSER, "small.py": net, "large.py": net, "fit.py": BY_MODULE}
     write_files(tmp_path, {"README.md": COMMANDS})
-    found = {(way.target.location, way.way.note) for way in ways(tmp_path, sources)}
+    found = {(way.target.location, way.way.words) for way in ways(tmp_path, sources)}
     assert found == {
         ("small.py", "with --model small"),
         ("small.py", "as in README.md:1"),
@@ -529,7 +529,7 @@ def test_a_recipe_is_run_in_its_own_directory(tmp_path):
     write_files(tmp_path, texts)
     (way,) = ways(tmp_path, {"egs/b/fit.py": RECIPE, "egs/a/fit.py": ""})
     assert "open('egs/b/local/conf.yml')" in str(way.recipe.setup)
-    assert way.way.note == ""
+    assert way.way.words == ""
 
 
 def test_a_function_that_hands_options_on(tmp_path):
@@ -541,7 +541,7 @@ def test_a_function_that_hands_options_on(tmp_path):
         "parts.py": "from net import Net\ndef part(args):\n    return Net(args.d)\n",
         "fit.py": f"{IMPORTS}{OPTIONS}from made import made\na = p.parse_args()\nmade(a)\n",
     }
-    found = [w.way.note for w in ways(tmp_path, files) if w.way.position.path == "fit.py"]
+    found = [w.way.words for w in ways(tmp_path, files) if w.way.position.path == "fit.py"]
     assert found == ["", "as in README.md:2"]
 
 
@@ -549,7 +549,7 @@ def test_the_command_of_a_package_is_that_of_what_its_main_calls(tmp_path):
     script = f"{IMPORTS}{OPTIONS}def main():\n    a = p.parse_args()\n    Net(a.d)\n"
     write_files(tmp_path, {"README.md": "python -m tool --d 2\n"})
     files = {"tool/cli.py": script, "tool/__main__.py": "from .cli import main\nmain()\n"}
-    assert "as in README.md:1" in [way.way.note for way in ways(tmp_path, files)]
+    assert "as in README.md:1" in [way.way.words for way in ways(tmp_path, files)]
 
 
 def test_an_exported_variable_is_one_of_each_command_after_it():
@@ -564,7 +564,7 @@ def test_a_command_does_not_reach_what_the_default_of_an_option_excludes(tmp_pat
         "if a.kind == 'big':\n    Net(a.d, 9)\nelse:\n    Net(a.d, 1)\n"
     )
     write_files(tmp_path, {"README.md": "python fit.py --d 2\npython fit.py --d 3 --kind big\n"})
-    found = [(w.recipe.call, w.way.note) for w in ways(tmp_path, {"fit.py": script})]
+    found = [(w.recipe.call, w.way.words) for w in ways(tmp_path, {"fit.py": script})]
     assert ("Net(a.d, 9)", "as in README.md:2") in found
     assert ("Net(a.d, 9)", "as in README.md:1") not in found
     assert ("Net(a.d, 1)", "as in README.md:1") in found

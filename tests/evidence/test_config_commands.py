@@ -31,7 +31,7 @@ python main.py test -c conf/free.yaml --model.net.lr 5
 def told(root, files):
     """(path, recipe, note, rank) of each model in the configs."""
     return [
-        (evidence.way.position.path, evidence.recipe, evidence.way.note, evidence.rank)
+        (evidence.way.position.path, evidence.recipe, evidence.way.words, evidence.rank)
         for _, evidence in config_models(root, {"zoo/__init__.py": "", "zoo/net.py": NET, **files})
     ]
 

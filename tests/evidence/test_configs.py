@@ -317,7 +317,7 @@ def test_what_a_script_does_to_the_model_of_a_config_later(tmp_path, change, set
     assert way.recipe.call == call
     assert way.recipe.setup.endswith(setup)
     line = script[: script.index(change)].count("\n") + 1
-    assert way.way.note == note.format(line)
+    assert way.way.words == note.format(line)
 
 
 def test_of_several_classes_of_one_name_it_is_the_one_beside_the_config(tmp_path):
@@ -399,7 +399,7 @@ def test_a_script_is_run_as_far_as_the_model_needs_it(models):
         "with open(args.config) as file:",
         "    config = yaml.safe_load(file)",
     ]
-    assert models["runs/b.yaml"].way.note == "d as it is before zoo/data.py:2 sets it"
+    assert models["runs/b.yaml"].way.words == "d as it is before zoo/data.py:2 sets it"
 
 
 def test_what_a_text_names_comes_before_what_is_beside_it(models):
@@ -425,7 +425,7 @@ def test_what_commands_change_in_a_config_is_a_way_of_its_own(tmp_path):
         "README.md": f"{command} train.lr 3\n{command} net.d 5 train.lr 3\n{command} net.d=6\n"
     }
     told = [
-        (model.recipe.setup.partition("\n")[0].partition("argv = ")[2], model.way.note, model.rank)
+        (model.recipe.setup.partition("\n")[0].partition("argv = ")[2], model.way.words, model.rank)
         for _, model in config_models(tmp_path, files)
     ]
     assert told == [

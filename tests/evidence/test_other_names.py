@@ -91,6 +91,6 @@ def test_other_names(tmp_path: Path, files: dict[str, str], expected: list[str])
     told: dict[str, None] = {}
     for evidence in find_evidence(EvidenceQuery(found, wanted, others, reader(tmp_path))):
         if str(evidence.target) == "m.py::make":
-            note = ": ".join(filter(None, (evidence.way.name, evidence.way.note)))
+            note = ": ".join(filter(None, (evidence.way.name, evidence.way.words)))
             told[f"{evidence.recipe.call}  # {note}".removesuffix("  # ")] = None
     assert [*told] == expected
