@@ -175,6 +175,8 @@ def _run(argv: list[str], environ: Mapping[str, str], words: list[str] | None) -
         if isinstance(error, PermissionError):  # wherever it is: the user can tell what it is for
             message = f"cannot read or write {error.filename}: {error.strerror}\n"
             message += "next: give yourself access to it, or name other paths"
+        elif isinstance(error, FileNotFoundError) and error.filename is None:  # of `os.getcwd`
+            message = "the current directory is no more\nnext: cd to another one"
         return common.deliver_failure(message, argv, environ, command, options)
 
 

@@ -38,7 +38,7 @@ def run(options: Namespace) -> int:
             data: Any = json.loads(Path(name).read_bytes())
         except OSError as error:
             raise UsageError(f"cannot read {name}: {error.strerror}") from None
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise UsageError(f"{name} is not JSON, or was cut off: {error}") from None
         is_ours = isinstance(data, dict) and isinstance(data.get("tool"), dict)
         if not is_ours or data["tool"].get("name") != "nparam-lint" or "models" not in data:

@@ -244,6 +244,7 @@ CASES = {
         written(lambda text: text[: len(text) // 2]),
         "2.json is not JSON, or was cut off",
     ),
+    "brackets without an end": (written(lambda _: "[" * 10**5), "2.json is not JSON"),
     "another object": (written(lambda _: "{}"), "2.json is not the JSON report of a check"),
     "a list": (written(lambda _: "[1]"), "2.json is not the JSON report of a check"),
     "a damaged record": (
