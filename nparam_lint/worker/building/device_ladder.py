@@ -255,7 +255,11 @@ class Replacements:
                 target = value
         was_there = mode.is_accelerated(tensor)
         goes_there = is_accelerator(target) or (target is None and was_there)
-        if moved is tensor and (goes_there != was_there or kwargs.get("copy")):
+        layout = kwargs.get("memory_format") or self.torch.preserve_format
+        is_laid_out = layout is self.torch.preserve_format or tensor.is_contiguous(
+            memory_format=layout
+        )
+        if moved is tensor and (goes_there != was_there or kwargs.get("copy") or not is_laid_out):
             moved = self.copied(tensor)
         if goes_there:
             mode.accelerate(moved)
