@@ -53,7 +53,7 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
     `discovery`. `other_files`: those that are not Python, relative to the root; `read` gives the
     content of any, or raises OSError. `problems` gets what cannot be read, which is a warning;
     `gaps` what a target needs and only what must not be run would give, or what a command says of
-    it that is not followed."""
+    it that is not followed; `not_followed` why the call of one that needs arguments is no way."""
 
     discovery: Discovery
     targets: Collection[Target]
@@ -61,6 +61,7 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
     read: Callable[[str], bytes]
     problems: list[Problem] = field(default_factory=list)
     gaps: dict[str, str] = field(default_factory=dict)
+    not_followed: dict[str, str] = field(default_factory=dict)
 
     def content(self, path: str) -> bytes:
         """That of a file; empty where it cannot be read."""

@@ -462,6 +462,10 @@ class FileCalls:
                         words = f"{names} by default, not as {why.name} ({why.place}) has it"
                         words = "; ".join(filter(None, (words, default)))
                         yield from self.built(plain, target, part, named, words, as_made)
+                elif rank < TEST and not is_inside and self.search.needs_arguments(target):
+                    reason = f"{why}() is not run" if isinstance(why, NotRun) else str(why)
+                    text = f"{self.path}:{at.line} builds it, but was not followed: {reason}"
+                    self.search.query.not_followed.setdefault(str(target), text)
                 return
             is_commanded = any(way.command for way in filled)
             if not (is_commanded or is_inside) and (gap := options.not_followed()):

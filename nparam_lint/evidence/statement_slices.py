@@ -83,12 +83,12 @@ class StatementSlice(Struct):
                 model = node.args.args[0].arg  # it is there: its parts can be gone through
             for inner in ast.walk(node):
                 if isinstance(inner, (ast.Await, ast.Yield, ast.YieldFrom)):
-                    raise NoWay("it waits")
+                    raise NoWay("something is awaited")
                 if isinstance(inner, ast.Call) and not self.text.is_harmless(inner):
                     name = dotted_name(inner.func)
                     is_part = PARTS_OF_MODEL.search(name) and name.partition(".")[0] == model
                     if not is_part:
-                        raise NotRun(name)
+                        raise NotRun(name or ast.unparse(inner.func))
 
     def check_given(self, value: ast.AST) -> None:
         """As `check`, of what the model gets as it is: it may be made by another package."""

@@ -60,6 +60,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
             key = (evidence.target, evidence.file, evidence.recipe)
             distinct.setdefault(key, evidence)
     tried = _tried([*distinct.values()], session.settings.ways, query)
+    built = {str(evidence.target) for evidence in distinct.values()}
     candidates: list[Candidate] = []
     untried: Counter[str] = Counter()
     for evidence, is_tried in zip(distinct.values(), tried, strict=True):
@@ -78,7 +79,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
         selection,
         candidates=[*selection.candidates, *candidates],
         ways_left=tuple(sorted(untried.items())),
-        gaps=query.gaps,
+        gaps={**{t: why for t, why in query.not_followed.items() if t not in built}, **query.gaps},
         findings=[*selection.findings, *map(unreadable, query.problems)],
     )
 
