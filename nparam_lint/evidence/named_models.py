@@ -90,6 +90,8 @@ def _option_of(node: ast.AST) -> str:
     """The option that a value may be: `args.model`, or `config["model"]`, of the same as a
     dictionary."""
     match node:
+        case ast.Attribute(value=ast.Constant()):  # `"nets.{}".format`
+            return ""
         case ast.Attribute(attr=name) | ast.Subscript(slice=ast.Constant(str(name))):
             return name
     return ""
@@ -150,6 +152,11 @@ def _naming(calls: FileCalls, call: ast.Call, function: ast.expr) -> tuple[ast.e
         module = _value_of(calls, function.value, call)
         if isinstance(module, ast.Call) and _IMPORTS.search(dotted_name(module.func)):
             return next(iter(module.args), None), function.attr
+    match function:
+        case ast.Call(func=ast.Name("getattr"), args=[holder, ast.Constant(str(name))]):
+            module = _value_of(calls, holder, call)
+            if isinstance(module, ast.Call) and _IMPORTS.search(dotted_name(module.func)):
+                return next(iter(module.args), None), name
     if isinstance(function, ast.Call) and dotted_name(function.func) == "eval":
         return next(iter(function.args), None), ""
     if not LOOKED_UP.search(ast.unparse(function) + "("):
@@ -172,6 +179,10 @@ def _folded(node: ast.expr, option: str, value: str) -> str | None:
         return value if _option_of(node) == option else None
     if isinstance(node, ast.FormattedValue):
         return _folded(node.value, option, value)
+    match node:
+        case ast.Call(func=ast.Attribute(ast.Constant(str(form)), "format"), args=[inner]):
+            text = _folded(inner, option, value)
+            return form.replace("{}", text, 1) if text and form.count("{}") == 1 else None
     if isinstance(node, ast.JoinedStr):
         parts = node.values
     elif isinstance(node, ast.BinOp):

@@ -26,7 +26,7 @@ IN_TABLE = r"[\w})]\[\w+(\.\w+)+\]\("  # nets[args.net](
 LOOK_UPS += [r"__dict__\[[^\]]*\]\(", r"getattr\(\w+,[^()]*\)\("]
 # A value that is looked up so, and called later: `Model = eval(args.model)`.
 LOOKED_UP_VALUE = (
-    r"^[ \t]*(\w+) *= *(?:eval\([\w.]+\)|globals\(\)\[[\w.]+\]|getattr\([\w.]+, *[\w.]+\)|"
+    r"^[ \t]*(\w+) *= *(?:eval\([\w.]+\)|globals\(\)\[[\w.]+\]|getattr\([\w.]+, *[\"'\w.]+\)|"
     r"[\w.]+\.__dict__\[[\w.]+\]|"
     r"(?:\w+|\{[^{}]*\})(?:\[\w+(?:\.\w+)+\]|\.get\(\w+(?:\.\w+)+[^()\n]*\)))[ \t]*$"
 )
@@ -68,7 +68,7 @@ _OF_DATA = "data_?(set|loader|module)|loader$|tokenizer|vocab|corpus"
 OF_DATA = re.compile(_OF_DATA, re.IGNORECASE)
 # What reads a config. Of Python and of libraries, which is read as the script does it:
 READS_CONFIG = re.compile(
-    r"^(open|(yaml|json|toml|tomllib)\.(safe_|full_)?loads?|OmegaConf\.load|(f|fp|file)\.read)$"
+    r"^(open|(yaml|json|toml|tomllib)\.(safe_|full_)?loads?|OmegaConf\.load|(f\w*|file)\.read)$"
 )
 # a function of the project, by its name, which may put it into an object that it gets;
 _CONFIG = "config|cfg|conf|yaml|json|toml|hparams|hyper_?params?|args|opts|options|settings"

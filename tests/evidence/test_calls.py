@@ -149,6 +149,10 @@ def told(root, sources):
         ),
         ("with open('a') as f:\n    Net(int(f.read()))", []),
         (
+            "import json\nwith open('a') as f_in:\n    c = json.loads(f_in.read())\nNet(c['d'])",
+            "with open('a') as f_in:\n    c = json.loads(f_in.read()) >> Net(c['d'])",
+        ),
+        (
             "import json\nwith open('a') as f:\n    c = json.load(f)\nNet(c['d'])",
             "with open('a') as f:\n    c = json.load(f) >> Net(c['d'])",
         ),
@@ -1200,6 +1204,21 @@ def test_options_of_the_script_beside_a_model_and_of_none_further_out(tmp_path):
         ("models/a.py", "run.py"),
         ("inner/models/a.py", "inner/run.py"),
     }
+
+
+def test_a_class_of_a_module_that_an_option_names(tmp_path):
+    script = (
+        "import argparse\nfrom importlib import import_module\n"
+        "parser = argparse.ArgumentParser()\nparser.add_argument('--model', default='a')\n"
+        "args = parser.parse_args()\n"
+        "module = import_module('models.{}'.format(args.model))\n"
+        'Kind = getattr(module, "Model")\nmodel = Kind(3)\n'
+    )
+    model = (
+        "from torch import nn\nclass Model(nn.Module):\n    def __init__(self, d):\n        ...\n"
+    )
+    found = ways(tmp_path, {"run.py": script, "models/a.py": model, "models/b.py": model})
+    assert [str(way.target) for way in found] == ["models/a.py::Model"]
 
 
 @pytest.mark.parametrize("module", ["net", "torchvision.models"])

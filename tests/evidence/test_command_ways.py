@@ -471,6 +471,7 @@ ZOO = "from torch import nn\nclass Big(nn.Module):\n def __init__(self, d): ...\
                 ("getattr(net, f'{a.m}')", "Net", "Big"),
                 ("importlib.import_module('zoo.' + a.m).Big", "small", "large"),
                 ("importlib.import_module(f'zoo.{a.m}').Big", "small", "large"),
+                ("importlib.import_module('zoo.{}'.format(a.m)).Big", "small", "large"),
             )
         ),
     ],
