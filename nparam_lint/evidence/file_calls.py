@@ -44,6 +44,7 @@ from nparam_lint.evidence.statements import (
 from nparam_lint.ground.errors import Aside
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.script_words import (
+    CONFIG_CLASS,
     CONFIG_OPTION,
     IN_TABLE,
     LOADS_CONFIG,
@@ -233,7 +234,9 @@ class FileCalls:
         is_dotted = symbol is not None and symbol.kind == "outside" and "." in symbol.name
         if symbol and is_dotted and not self.is_from_project(name):
             return is_harmless_outside(symbol.name)
-        return symbol is None or not (does_work(symbol.name) or is_of_data(symbol.where))
+        if symbol is None or (symbol.kind == "class" and CONFIG_CLASS.match(symbol.name)):
+            return True  # also of a file about data: `DataConfig(n_channels=3)`
+        return not (does_work(symbol.name) or is_of_data(symbol.where))
 
     def opens_config(self, name: str, call: ast.Call) -> bool:
         """Whether this is a method of a config class that reads a file: of the project, or one that

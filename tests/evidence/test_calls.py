@@ -1102,6 +1102,14 @@ def test_what_a_script_changes_in_other_files_a_way_changes(tmp_path, imports, s
     assert built == [("train.py" if statement else "net.py", None, "Net(3)")]
 
 
+def test_a_config_class_in_a_file_about_data_is_no_data(tmp_path):
+    script = "from data.utils import DataConfig, Frames\nfrom net import Net\n"
+    script += "Net(DataConfig(3).n)\nNet(Frames(4).n)\n"
+    data = "class DataConfig:\n    n: int = 3\nclass Frames:\n    n = 4\n"
+    (way,) = ways(tmp_path, {"net.py": NET, "data/utils.py": data, "train.py": script})
+    assert way.recipe.call == "Net(DataConfig(3).n)"
+
+
 def test_a_file_of_ini_is_read_as_the_script_does(tmp_path):
     script = (
         "import configparser\nfrom net import Net\ndef main():\n"
