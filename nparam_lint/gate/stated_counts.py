@@ -34,6 +34,7 @@ from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.notation import Selector
 from nparam_lint.ground.notation.grammar import parse_value
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, DOC_SUFFIXES, parent, within
+from nparam_lint.ground.script_words import TEST_FILE
 from nparam_lint.ground.values import Position, SourceLine, proportion
 from nparam_lint.repository import git
 
@@ -496,8 +497,10 @@ def _is_of(
     """Whether a count that fits none of the models is that of one of them. Of several with
     different counts it may be about one that was not counted, unless the name is that of a class or
     a factory whose defaults are one of them. Of a class whose budgets say its arguments, no other
-    way to build it was tried; and what a script builds may not be known."""
-    if model.report.bare in names.gaps or names.has_namesake(model):
+    way to build it was tried; and what a script builds may not be known. A test builds what is
+    small."""
+    is_of_test = any(m.report.way and TEST_FILE.search(m.report.way.position.path) for m in models)
+    if is_of_test or model.report.bare in names.gaps or names.has_namesake(model):
         return False
     if len({m.amount(count) for m in models}) == 1 and not model.has_arguments:
         return True
