@@ -33,6 +33,7 @@ _ENTRY_POINT = re.compile(rb"[\"']?([\w-]+)[\"']?[ \t]*=[ \t]*[\"']?([a-zA-Z_][\
 _DECLARE_ENTRY_POINTS = ("pyproject.toml", "setup.cfg", "setup.py")
 _CONTINUED = re.compile(r"\\[ \t]*(#[^\n]*)?\n")  # `\ # of the network` of a README
 # A script that hands its own arguments on: `python -m torch.distributed.launch main.py "$@"`.
+_IN_CELL = re.compile(r"[ \t]*\\?`[ \t]*<br[ \t]*/?>[ \t]*`")  # one that goes on in a table
 _HANDS_ON = re.compile(
     rb"\b(?:python3?|torchrun|launch|deepspeed|srun)\b[^\n]*?(?<![\w./-])([\w./-]+\.py)"
     rb"[ \t]+[\"']?\$[@*]"
@@ -180,6 +181,7 @@ class Commands:
             if len(source) > most or not is_command:
                 continue
             text = source.decode("utf-8", "replace").replace("\r\n", "\n")
+            text = _IN_CELL.sub(" ", text)
             for name in names:
                 run = rf"(?:\S*/)?(?<![\w-]){re.escape(name)}"
                 if not is_script(name):  # at the start of a line, with options

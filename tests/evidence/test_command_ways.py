@@ -86,6 +86,12 @@ fit:
             ["runs/a/b.sh:1 --d 4"],
         ),
         ({"README.md": "In python\ntrain.py --d 5\n"}, "train.py", []),
+        # In a cell of a table.
+        (
+            {"README.md": "| big | `python train.py \\`<br>`--d 5 \\`<br>`--h=6` |\n"},
+            "train.py",
+            ["README.md:1 --d 5 --h=6"],
+        ),
         # Flags that stand above a command are for that one; its script may lie in any folder.
         ({"README.md": FLAGS}, "a.py", ["README.md:2 --d 1"]),
         ({"README.md": FLAGS}, "folder/b.py", ["README.md:4 --d 2"]),
