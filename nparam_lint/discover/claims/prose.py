@@ -162,6 +162,8 @@ def claims_in(lines: Sequence[DocLine]) -> Iterator[Claim]:
 def listed_claims(lines: Sequence[DocLine]) -> Iterator[Claim]:
     """Those of sentences that list as many models as counts: "resnet18 and resnet34 have 11.7M and
     21.8M parameters"."""
+    if not any(" and " in line.text for line in lines):
+        return
     for start, sentence in _sentences(lines):
         is_list = " and " in sentence and _MENTION.search(sentence) and len(sentence) <= _LONGEST
         for match in re.finditer(_LISTED, sentence, _FLAGS) if is_list else ():
@@ -201,7 +203,8 @@ def _phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
             phrase = " ".join(sentence[start : match.end()].split())
             count = min(match.start(g) for g in ("limit", "about", "low") if groups[g])
             yield count, phrase, selector, value
-    if re.search(_ELSEWHERE_ABROAD, sentence, _FLAGS):
+    is_abroad = not sentence.isascii() and re.search(NOUN_ABROAD, sentence, _FLAGS)
+    if not is_abroad or re.search(_ELSEWHERE_ABROAD, sentence, _FLAGS):
         return
     for pattern in _ABROAD:
         for match in re.finditer(pattern, sentence, _FLAGS):
