@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from nparam_lint import gate
 from nparam_lint.analysis.formula_analysis import ANALYSIS
 from nparam_lint.api.counts import Counts, check_metric, count_with
-from nparam_lint.config import load
 from nparam_lint.config import session as sessions
 from nparam_lint.config.projects import without_inner_projects
 from nparam_lint.gate.judge import heaviest, judge
@@ -48,10 +47,7 @@ def check(
     if file is not None and not file.is_file():
         raise UsageError(f"there is no config file {os.fspath(config or '')}")
     root = sessions.root_around(place, file)
-    try:
-        session = sessions.open_session(root, os.environ, config=file)
-    except load.ConfigError as error:
-        raise UsageError(f"the configuration is wrong\n{error}") from None
+    session = sessions.open_session(root, os.environ, config=file)
     session, inner = without_inner_projects(session)
     for name in inner:
         if (folder := root / name).is_relative_to(place) or place.is_relative_to(folder):

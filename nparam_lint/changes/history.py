@@ -26,6 +26,7 @@ from nparam_lint.gate.judge import UNEQUAL, amount, selected
 from nparam_lint.gate.reading import read_targets
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.facts import digest
+from nparam_lint.ground.paths import relative_path
 from nparam_lint.repository.git import GitError
 from nparam_lint.repository.log import Commit, commit_named, commits_that_change, earlier_names
 from nparam_lint.repository.snapshot import copied
@@ -175,7 +176,7 @@ class _Walk:
         name = next((name for name in self.names if self.repository.has(sha, name)), None)
         if name is None:  # which names it had may be known better the next time
             return _ABSENT
-        location = os.path.relpath(name, self.below).replace(os.sep, "/")
+        location = relative_path(name, self.below)
         states = self.request.states
         try:
             with copied(self.repository, sha, is_past=True) as copy:
@@ -200,8 +201,8 @@ class _Walk:
         if session.inputs.is_complete:
             top, copy = self.repository.top, session.snapshot
             assert copy is not None
-            paths = (os.path.relpath(path, top) for path in session.inputs.read())
-            files = {path.replace(os.sep, "/") for path in paths}.intersection(copy.importable)
+            paths = (relative_path(path, top) for path in session.inputs.read())
+            files = {*paths}.intersection(copy.importable)
         candidate = source.candidates[0]
         if candidate.needs_way(measurement):
             files.add(_ANY_SOURCE)  # any file may say how to build it

@@ -26,6 +26,7 @@ from nparam_lint.config.projects import Project, inner_projects, note_project, p
 from nparam_lint.gate import shards
 from nparam_lint.gate.report import Report
 from nparam_lint.ground.errors import Aside, UsageError
+from nparam_lint.ground.paths import relative_path
 from nparam_lint.ground.printable import clean
 from nparam_lint.report import check_document
 from nparam_lint.report.formats import render
@@ -121,7 +122,7 @@ def run(options: Namespace) -> int:
             heading = ""
             if has_headings:  # where it is, and what makes it a project
                 home, config = first.home, project.session.settings.config
-                place = os.path.relpath(project.session.place or home, home).replace(os.sep, "/")
+                place = relative_path(project.session.place or home, home)
                 made_by = f" ({config.name})" if config else ""
                 heading = f"{chr(10) if answers else ''}project {clean(place)}{made_by}\n"
             common.write(heading, None)

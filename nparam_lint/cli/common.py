@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from nparam_lint.analysis.roles import module_roles
 from nparam_lint.cli import progress
-from nparam_lint.config import load, projects
+from nparam_lint.config import projects
 from nparam_lint.config import session as sessions
 from nparam_lint.config.settings import GENERAL
 from nparam_lint.gate import report
@@ -168,19 +168,16 @@ def session_for(
     if values["python"] and os.sep in values["python"]:
         values["python"] = str(Path(values["python"]).expanduser().absolute())
     place = snapshot.original_of(start) if snapshot else start
-    try:
-        session = sessions.open_session(
-            root,
-            options.environ,
-            config=config,
-            options=values,
-            snapshot=snapshot,
-            place=nearest_directory(place) if start.is_relative_to(root) else None,
-            caller=calling_directory(options.environ),
-            remembers=not options.no_cache,
-        )
-    except load.ConfigError as error:
-        raise UsageError(f"the configuration is wrong\n{error}") from None
+    session = sessions.open_session(
+        root,
+        options.environ,
+        config=config,
+        options=values,
+        snapshot=snapshot,
+        place=nearest_directory(place) if start.is_relative_to(root) else None,
+        caller=calling_directory(options.environ),
+        remembers=not options.no_cache,
+    )
     if session.settings.format not in FORMATS:
         raise UsageError(refusal("nparam-lint", session.settings.format, formats_for("findings")))
     ways = 0 if getattr(options, "all_ways", False) else session.settings.ways

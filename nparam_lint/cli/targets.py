@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from argparse import Namespace
 from collections.abc import Sequence
@@ -18,6 +17,7 @@ from nparam_lint.gate.report import Report
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.nearest import did_you_mean_path, nearest
 from nparam_lint.ground.notation import Selector, Target, TextError, parse_selected, parse_target
+from nparam_lint.ground.paths import relative_path
 
 if TYPE_CHECKING:
     from nparam_lint.config.session import Session
@@ -85,7 +85,7 @@ def _refuse_gone(target: Target, session: Session) -> None:
 
 def _below(target: Target, root: Path) -> Target:
     """The target with its path relative to the project."""
-    location = os.path.relpath(Path(target.location).absolute(), root).replace(os.sep, "/")
+    location = relative_path(Path(target.location).absolute(), root)
     return replace(target, location=location)
 
 
@@ -121,4 +121,4 @@ def _listed(models: Sequence[str], root: Path) -> str:
 def _from_here(model: str, root: Path) -> str:
     """A target as it is named in the current directory."""
     path, sign, name = model.partition("::")
-    return os.path.relpath(root / path).replace(os.sep, "/") + sign + name
+    return relative_path(root / path) + sign + name

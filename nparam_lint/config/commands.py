@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from nparam_lint.config.session import root_around
 from nparam_lint.ground.findings import UPDATE
+from nparam_lint.ground.paths import relative_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -50,8 +51,8 @@ def formula(session: Session, target: Target) -> str:
 def git_add(session: Session, files: Iterable[Path]) -> str:
     """What stages the files that were written: those that links lead to."""
     here = os.path.realpath(session.caller or session.home)
-    places = (os.path.relpath(os.path.realpath(file), here) for file in files)
-    return f"git add {shlex.join(place.replace(os.sep, '/') for place in places)}"
+    places = (relative_path(os.path.realpath(file), here) for file in files)
+    return f"git add {shlex.join(places)}"
 
 
 def target_of(session: Session, target: Target) -> str:
@@ -66,4 +67,4 @@ def _moved(session: Session, target: Target) -> Target:
 
 
 def _typed(session: Session, path: Path) -> str:
-    return os.path.relpath(path, session.caller or session.home).replace(os.sep, "/")
+    return relative_path(path, session.caller or session.home)

@@ -37,7 +37,7 @@ class Interpreter(Struct, frozen=True):
         return [f"{python} ({reason}) has no torch" for python, reason in self.without]
 
 
-_ENVIRONMENTS = (".venv", "venv")
+ENVIRONMENTS = (".venv", "venv")  # folders that have one
 
 
 class NoInterpreter(UsageError):
@@ -89,7 +89,7 @@ def _candidates(root: Path, environ: Mapping[str, str], place: Path) -> Iterator
     """(executable, reason), best first. Our own interpreter stands before those on PATH: a hook's
     isolated environment has no torch, and one that has torch was given it on purpose."""
     for where, what in _directories(root, place):
-        for name in _ENVIRONMENTS:
+        for name in ENVIRONMENTS:
             if python := _executable(where / name):
                 yield str(python), f"{name} in {what}"
     active = environ.get("VIRTUAL_ENV")
@@ -117,7 +117,7 @@ def environments_in(root: Path, folders: Iterable[str]) -> dict[str, str]:
         folder: f"{folder}/{name}"
         for folder in folders
         for start in tops
-        for name in _ENVIRONMENTS
+        for name in ENVIRONMENTS
         if os.path.isdir(f"{start}/{folder}/{name}")  # noqa: PTH112  # for thousands of folders
         and _executable(Path(start, folder, name))
     }

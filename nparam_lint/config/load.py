@@ -26,11 +26,13 @@ from nparam_lint.config.settings import (
     WrongValue,
 )
 from nparam_lint.discover.definitions import Problem
+from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.nearest import did_you_mean, nearest
 from nparam_lint.ground.notation import TextError, parse_selected, parse_target
 from nparam_lint.ground.notation.budget import Budget
 from nparam_lint.ground.notation.grammar import parse_value
 from nparam_lint.ground.orders import Recipe
+from nparam_lint.ground.paths import relative_path
 from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import Position
 
@@ -54,19 +56,18 @@ _NOWHERE = Position("", 1, 1)
 _OUR_NAME = re.compile("nparams?[-_. ]?lint", re.IGNORECASE)
 
 
-class ConfigError(Exception):
-    """Everything that is wrong with the configuration; `problems` has one entry for each fault."""
+class ConfigError(UsageError):
+    """Everything that is wrong with the configuration, a line for each of the `problems`: with its
+    `path:line:column`, where it is about a file."""
 
     def __init__(self, problems: list[Problem]) -> None:
-        super().__init__("\n".join(describe(p) for p in problems))
+        lines = ["the configuration is wrong"]
+        for problem in problems:
+            at = problem.position
+            where = f"{at.path}:{at.line}:{at.column}: " if at.path else ""
+            lines.append(clean(f"{where}{problem.message}"))
+        super().__init__("\n".join(lines))
         self.problems = problems
-
-
-def describe(problem: Problem) -> str:
-    """`path:line:column: message`; the message alone where it is not about a file. One line."""
-    at = problem.position
-    where = f"{at.path}:{at.line}:{at.column}: " if at.path else ""
-    return clean(f"{where}{problem.message}")
 
 
 def load_settings(
@@ -136,6 +137,11 @@ def find_config(root: Path) -> Path | None:
     return path if _OUR_NAME.search(text.decode("utf-8", "replace")) else None
 
 
+def table_in(file: str) -> tuple[str, ...]:
+    """Where our table is in a config file of that name."""
+    return ("tool", "nparam-lint") if file == "pyproject.toml" else ()
+
+
 def _refuse_budgets_beside(settings: Settings, problems: list[Problem]) -> None:
     """Of two files in one directory only one is read; budgets in the other would never be
     checked."""
@@ -160,9 +166,9 @@ class _ConfigFile:
         self, path: Path, root: Path, copy: Snapshot | None, problems: list[Problem]
     ) -> None:
         self.path, self.root, self.copy, self.problems = path, root, copy, problems
-        self.name = os.path.relpath(path, root).replace(os.sep, "/")
+        self.name = relative_path(path, root)
         self.text = ""
-        self.prefix = ("tool", "nparam-lint") if path.name == "pyproject.toml" else ()
+        self.prefix = table_in(path.name)
 
     @cached_property
     def positions(self) -> positions.Positions:

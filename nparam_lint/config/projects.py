@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from nparam_lint.cache import CONTENT, STATE
-from nparam_lint.config.interpreter import environments_in
+from nparam_lint.config.interpreter import ENVIRONMENTS, environments_in
 from nparam_lint.discover.files import find_root, inner_folders, matcher
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.repository import ask_git, repository_top
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from nparam_lint.config.session import Session
 
 _CONFIGS = ("pyproject.toml", "nparam-lint.toml", "setup.py", ".gitignore", ".gitmodules")
-_ENVIRONMENTS = (".venv", "venv")
 
 
 class Project(Struct, frozen=True):
@@ -151,7 +150,7 @@ def note_project(session: Session, inputs: ReplayInputs) -> None:
     above = root
     while not os.path.exists(os.path.join(above, ".git")) and above != os.path.dirname(above):
         above = os.path.dirname(above)
-        names = [".git", *_CONFIGS, *_ENVIRONMENTS]
+        names = [".git", *_CONFIGS, *ENVIRONMENTS]
         inputs.note(CONTENT, [os.path.join(above, name) for name in names])
     environments = filter(None, map(environ.get, ("VIRTUAL_ENV", "CONDA_PREFIX")))
     inputs.note(CONTENT, (os.path.join(place, "bin") for place in environments))

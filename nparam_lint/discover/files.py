@@ -21,6 +21,7 @@ from nparam_lint.ground.paths import (
     join,
     parent,
     place_of,
+    relative_path,
 )
 from nparam_lint.repository import ask_git
 
@@ -135,23 +136,6 @@ def list_importable(root: Path, below: _Below | None = None) -> list[str]:
     return sorted(files)
 
 
-def list_configs(
-    root: Path, exclude: Sequence[str], tracked: Sequence[str] | None, below: _Below | None
-) -> list[str]:
-    """The project's config files, ours left out. `tracked`, `below`: see `list_files`."""
-    names = _of_kind(CONFIG_SUFFIXES, root, exclude, tracked, below)
-    return [name for name in names if name.rpartition("/")[2] not in CONFIGS]
-
-
-def list_stating(
-    root: Path, exclude: Sequence[str], tracked: Sequence[str] | None, below: _Below | None
-) -> list[str]:
-    """The project's files that may state counts, our config left out. `tracked`, `below`: see
-    `list_files`."""
-    names = _of_kind(stated.SUFFIXES, root, exclude, tracked, below)
-    return [name for name in names if name.rpartition("/")[2] not in CONFIGS]
-
-
 def _of_kind(
     kinds: tuple[str, ...],
     root: Path,
@@ -159,15 +143,23 @@ def _of_kind(
     tracked: Sequence[str] | None,
     below: _Below | None = None,
 ) -> list[str]:
+    """The project's files whose names end like this, our configs left out. `tracked`, `below`: see
+    `list_files`."""
     names = (below or list_below)(root) if tracked is None else _existing(root, tracked)
     is_excluded = matcher(tuple(exclude))
-    return sorted(name for name in names if name.lower().endswith(kinds) and not is_excluded(name))
+    return sorted(
+        name
+        for name in names
+        if name.lower().endswith(kinds)
+        and name.rpartition("/")[2] not in CONFIGS
+        and not is_excluded(name)
+    )
 
 
-# The project's Markdown and reStructuredText; and these with other texts and notebooks, which may
-# say how models are built. `tracked`, `below`: see `list_files`.
-list_docs = partial(_of_kind, DOC_SUFFIXES)
-list_texts = partial(_of_kind, _TEXT_KINDS)
+list_configs = partial(_of_kind, CONFIG_SUFFIXES)
+list_docs = partial(_of_kind, DOC_SUFFIXES)  # Markdown and reStructuredText
+list_texts = partial(_of_kind, _TEXT_KINDS)  # which may say how models are built
+list_stating = partial(_of_kind, stated.SUFFIXES)  # which may state counts
 
 
 def list_buildable(root: Path, snapshot: Snapshot | None) -> list[str]:
@@ -318,15 +310,15 @@ def _walk(directory: Path, kinds: tuple[str, ...] = _KINDS) -> Iterator[str]:
         if error.filename == top:
             raise UsageError(f"{top} cannot be looked into: {error.strerror}")
         if not isinstance(error, FileNotFoundError):  # gone meanwhile
-            closed.append(os.path.relpath(error.filename, top))
+            closed.append(relative_path(error.filename, top))
 
     for folder, subfolders, names in os.walk(top, onerror=note):
         subfolders[:] = [name for name in subfolders if not _is_skipped(folder, name)]
         for name in names:
             path = os.path.join(folder, name)  # noqa: PTH118
             if name.lower().endswith(kinds) and _is_file(path):
-                yield os.path.relpath(path, top).replace(os.sep, "/")
-    yield from (name.replace(os.sep, "/") + "/" for name in closed)
+                yield relative_path(path, top)
+    yield from (f"{name}/" for name in closed)
 
 
 def _is_skipped(folder: str, name: str) -> bool:

@@ -16,7 +16,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import msgpack
 
-from nparam_lint.discover.scan import FileFacts, Imports, Scan, import_statements, scan_within
+from nparam_lint.discover.scan import (
+    A_PROCESS,
+    FileFacts,
+    Imports,
+    Scan,
+    import_statements,
+    scan_within,
+)
 from nparam_lint.ground.machine import cores
 
 if TYPE_CHECKING:
@@ -24,7 +31,6 @@ if TYPE_CHECKING:
 
 _Read = tuple[FileFacts, Imports]
 _Items = list[tuple[str, bytes]]
-_SHARE = 2_000_000  # bytes that take longer to read than a process takes to start
 
 
 def scan_many(
@@ -33,7 +39,7 @@ def scan_many(
     """(path, (facts, import statements)) of each file, in no order. `scan`: a function at the top
     level of a module; `timeout`: seconds for one file."""
     size = sum(map(len, contents.values()))
-    count = max(1, min(cores(), size // _SHARE))
+    count = max(1, min(cores(), size // A_PROCESS))
     ordered = sorted(contents.items(), key=lambda item: len(item[1]), reverse=True)
     mine, *others = (ordered[first::count] for first in range(count))  # of about the same size
     processes = [(p, share) for share in others if (p := _started(scan, share, timeout))]

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
 # Bytes of a file. A syntax tree takes up to 350 times as much; what is larger is mostly data.
 LARGEST = 1_000_000
+A_PROCESS = 2_000_000  # those that take longer to read than a process takes to start
 # Of the replacement fields in one line of an f-string, which the parser of Python 3.11 and before
 # counts anew for each of them, and nothing interrupts it: 40,000 take 2 s, 300,000 two minutes.
 _MOST_FIELDS = 40_000

@@ -15,6 +15,7 @@ from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.discover import parallel_scan
 from nparam_lint.discover.definitions import Problem
 from nparam_lint.discover.scan import (
+    A_PROCESS,
     FileFacts,
     Imports,
     import_statements,
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 _Method = TypeVar("_Method", bound="Callable[..., Any]")
 _Node = TypeVar("_Node", bound="Hashable")
-_MUCH = 2_000_000  # bytes that take longer to read than another process takes to start
 # Packages that a repository's own directory of that name must not be taken for.
 _PACKAGES = frozenset(
     """
@@ -177,7 +177,7 @@ class SourceTree:
                     self._facts[path] = facts
                 elif path_by_digest.setdefault(self.digest(path), path) == path:
                     contents[path] = self._read(path)
-        if sum(map(len, contents.values())) < _MUCH:
+        if sum(map(len, contents.values())) < A_PROCESS:
             return  # each is read when it is asked for
         for path, (facts, imports) in parallel_scan.scan_many(contents, self._scan, self._timeout):
             self._facts[path] = self._scanned(path, contents[path], facts)

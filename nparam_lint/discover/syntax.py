@@ -75,16 +75,13 @@ def flat(body: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
             continue
         if isinstance(node, (ast.ClassDef, *FUNCTIONS)):
             continue
-        inner = getattr(node, "orelse", []) if is_main(node) else [*_inside(node)]
+        inner: list[ast.stmt] = []
+        if not is_main(node):
+            for part in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
+                inner += getattr(part, "body", ())
+        inner += getattr(node, "orelse", ())
+        inner += getattr(node, "finalbody", ())
         stack.extend(reversed(inner))
-
-
-def _inside(node: ast.stmt) -> Iterator[ast.stmt]:
-    """The statements of a compound one."""
-    for part in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
-        yield from getattr(part, "body", ())
-    yield from getattr(node, "orelse", ())
-    yield from getattr(node, "finalbody", ())
 
 
 def is_main(node: ast.AST) -> bool:

@@ -33,7 +33,7 @@ from nparam_lint.ground.lines import lines_of
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.notation import Selector
 from nparam_lint.ground.notation.grammar import parse_value
-from nparam_lint.ground.paths import CONFIG_SUFFIXES, DOC_SUFFIXES, parent, within
+from nparam_lint.ground.paths import CONFIG_SUFFIXES, DOC_SUFFIXES, parent, relative_path, within
 from nparam_lint.ground.script_words import TEST_FILE
 from nparam_lint.ground.values import Position, SourceLine, proportion
 from nparam_lint.repository import git
@@ -255,7 +255,7 @@ def staged_counts(session: Session, report: Report) -> tuple[Stating, set[Positi
     both."""
     try:
         repository = git.open_repository(session.home, session.environ)
-        folder = os.path.relpath(session.home, repository.top).replace(os.sep, "/")
+        folder = relative_path(session.home, repository.top)
         lines = repository.staged_lines("" if folder == "." else folder, _OF_A_HOOK)
     except UsageError:  # no repository
         return {}, set()

@@ -55,6 +55,11 @@ def place_of(path: Path, root: Path) -> str:
     raise UsageError(f"{path} is outside the project root {root}")
 
 
+def relative_path(path: str | Path, start: str | Path = os.curdir) -> str:
+    """The path as it is called from another place, which it need not lie in."""
+    return os.path.relpath(path, start).replace(os.sep, "/")
+
+
 def is_doc(path: str) -> bool:
     """Whether a file is Markdown or reStructuredText, by its name: `README.MD` is, too."""
     return path.lower().endswith(DOC_SUFFIXES)

@@ -344,7 +344,7 @@ def open_repository(start: Path, environ: Mapping[str, str]) -> Repository:
         # a working tree that does not know of it: `git --git-dir=… --work-tree=… commit`.
         hook_environ = {**bare, **variables}
         hook_top = _place(_git(Path.cwd(), hook_environ, _TOP))
-        if hook_top and _inside(start, hook_top):
+        if hook_top and start.resolve().is_relative_to(hook_top.resolve()):
             nearest = repository_top(start.resolve())
             nested = nearest is not None and hook_top.resolve() in nearest.parents
             if not nested or _directory(start, bare) == _directory(Path.cwd(), hook_environ):
@@ -365,10 +365,6 @@ def _directory(place: Path, environ: Mapping[str, str]) -> Path | None:
 def _place(process: subprocess.CompletedProcess[bytes]) -> Path | None:
     """The one path that git names, in which there may be line ends; None where it fails."""
     return None if process.returncode else Path(os.fsdecode(process.stdout).removesuffix("\n"))
-
-
-def _inside(path: Path, directory: Path) -> bool:
-    return path.resolve().is_relative_to(directory.resolve())
 
 
 def _git(

@@ -7,7 +7,6 @@ not what it was, so they are left alone. So is what could not be measured.
 from __future__ import annotations
 
 import ast
-import os
 import shlex
 from functools import partial
 from pathlib import Path
@@ -33,7 +32,7 @@ from nparam_lint.ground.notation import (
     read_expression,
 )
 from nparam_lint.ground.notation.expression import Formula
-from nparam_lint.ground.paths import is_doc
+from nparam_lint.ground.paths import is_doc, relative_path
 from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
 from nparam_lint.rewrite.edits import Edit, Leftover, Plan, edit_files
 
@@ -164,7 +163,7 @@ def read_request(text: str, root: Path) -> UpdateRequest:
 
 
 def _relative(path: Path, root: Path) -> str:
-    relative = os.path.relpath(path.absolute(), root).replace(os.sep, "/")
+    relative = relative_path(path.absolute(), root)
     if relative.startswith("../"):
         raise UsageError(f"{path} is outside of the project at {root}")
     return relative
@@ -297,7 +296,7 @@ def _by_key(
 ) -> dict[toml_edits.Key, _Rewrite]:
     """The budgets by the keys at which a config file has them."""
     entries = [entry for entry in source.budgets if entry.position.path == name]
-    keys = toml_edits.budget_keys(text, toml_edits.table_of(Path(name).name))
+    keys = toml_edits.budget_keys(text, Path(name).name)
     free = dict(zip(keys, entries, strict=True)) if len(keys) == len(entries) else {}
     by_key: dict[toml_edits.Key, _Rewrite] = {}
     for item in items:

@@ -4,7 +4,6 @@ counted today, so that the next check passes."""
 from __future__ import annotations
 
 import ast
-import os
 from functools import partial
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -19,6 +18,7 @@ from nparam_lint.gate.reading import read_source
 from nparam_lint.gate.ways import config_candidates
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.notation import Target, read_expression
+from nparam_lint.ground.paths import relative_path
 from nparam_lint.ground.values import Position, Way
 from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
 from nparam_lint.rewrite.edits import Edit, FileEdit, Leftover, Plan, Unsafe, edit_files
@@ -209,13 +209,13 @@ def _in_config(items: Sequence[_New], session: Session) -> tuple[FileEdit, Mappi
     if path is None:
         project = root / "pyproject.toml"
         path = project if project.is_file() else root / "nparam-lint.toml"
-    name = os.path.relpath(path, root).replace(os.sep, "/")
+    name = relative_path(path, root)
     if session.is_outside(path):
         raise Unsafe(f"{name} is outside of the repository")
     values = dict(sorted((item.edit.model, item.edit.new) for item in items))
     try:
         old = path.read_bytes() if path.is_file() else None
-        text = toml_edits.add((old or b"").decode("utf-8"), toml_edits.table_of(path.name), values)
+        text = toml_edits.add((old or b"").decode("utf-8"), path.name, values)
     except (Unsafe, OSError, UnicodeDecodeError) as error:
         lines = ", ".join(f'"{key}" = {value}' for key, value in values.items())
         raise Unsafe(f"{name} cannot be changed ({error}); add to its budgets: {lines}") from None

@@ -11,6 +11,7 @@ import tomlkit
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Integer, Item, String, Table
 
+from nparam_lint.config.load import table_in
 from nparam_lint.rewrite import number_style
 from nparam_lint.rewrite.edits import Unsafe
 
@@ -29,13 +30,10 @@ Key = tuple[str | int, ...]  # through tables by name, through a list by number
 _WHOLE = re.compile(r"[0-9]+(?:_[0-9]+)*")
 
 
-def table_of(file: str) -> tuple[str, ...]:
-    """Where the budgets are in a config file of that name."""
-    return ("tool", "nparam-lint", "budgets") if file == "pyproject.toml" else ("budgets",)
-
-
-def budget_keys(text: str, table: Sequence[str]) -> list[Key]:
-    """Where the counts of the budgets are, in the order in which the settings list them."""
+def budget_keys(text: str, file: str) -> list[Key]:
+    """Where the counts of the budgets are in a config file of that name, in the order in which the
+    settings list them."""
+    table = (*table_in(file), "budgets")
     budgets: Any = tomllib.loads(text)
     for name in table:
         budgets = budgets.get(name, {})
@@ -67,9 +65,10 @@ def restate(text: str, changes: Mapping[Key, Restated]) -> tuple[str, dict[Key, 
         return text, dict.fromkeys(changes, str(error))
 
 
-def add(text: str, table: Sequence[str], values: Mapping[str, str]) -> str:
-    """The file with further budgets: at the end of their table, which is made at the end of the
-    file where there is none. Raises Unsafe."""
+def add(text: str, file: str, values: Mapping[str, str]) -> str:
+    """The text of a config file of that name with further budgets: at the end of their table, which
+    is made at the end of the file where there is none. Raises Unsafe."""
+    table = (*table_in(file), "budgets")
     newline = "\r\n" if "\r\n" in text else "\n"
     document = _read(text)
     expected = tomllib.loads(text)

@@ -34,8 +34,8 @@ def dying(path, source):
 
 @pytest.fixture
 def three_processes(monkeypatch):
-    monkeypatch.setattr(parallel_scan, "_SHARE", 100)
-    monkeypatch.setattr(source_tree, "_MUCH", 100)
+    monkeypatch.setattr(parallel_scan, "A_PROCESS", 100)
+    monkeypatch.setattr(source_tree, "A_PROCESS", 100)
     monkeypatch.setattr(parallel_scan, "cores", lambda: 3)
     monkeypatch.syspath_prepend(Path(__file__).parent)
     monkeypatch.setenv("TESTED_BY", str(os.getpid()))

@@ -8,7 +8,7 @@ from nparam_lint.rewrite import toml_edits
 from nparam_lint.rewrite.edits import Unsafe
 from nparam_lint.rewrite.number_style import restate
 
-PROJECT = ("tool", "nparam-lint", "budgets")
+PROJECT, OURS = "pyproject.toml", "nparam-lint.toml"
 FILE = '''\
 # ours
 [tool.nparam-lint.budgets]   # head
@@ -30,10 +30,10 @@ budget = 124_475_904
 '''
 
 
-def rewritten(text, count, keys=None, table=PROJECT):
+def rewritten(text, count, keys=None, file=PROJECT):
     """The file with `count` in all of its budgets, or in those at some keys."""
     changes = {}
-    for key in keys or toml_edits.budget_keys(text, table):
+    for key in keys or toml_edits.budget_keys(text, file):
         metric = "bytes" if "[bytes]" in str(key) else "total"
         declared = tomlkit.parse(text).unwrap()
         for part in key:
@@ -94,7 +94,7 @@ def test_tables_of_every_kind(old, new):
 
 
 def test_only_what_is_named_changes():
-    key = (*PROJECT, "c.py::C", 2)
+    key = ("tool", "nparam-lint", "budgets", "c.py::C", 2)
     new, failed = rewritten(FILE, 1_000, [key])
     assert (new, failed) == (FILE.replace("25560000", "1000"), {})
 
@@ -102,14 +102,14 @@ def test_only_what_is_named_changes():
 @pytest.mark.parametrize("literal", ["0x3e8", '"\\u0031\\u0030\\u0030\\u0030"'])
 def test_a_number_that_is_not_in_digits_is_not_touched(literal):
     text = f'[budgets]\n"a.py::A" = {literal}\n"b.py::B" = 1000\n'
-    new, failed = rewritten(text, 2_000, table=("budgets",))
+    new, failed = rewritten(text, 2_000, file=OURS)
     assert new == text.replace("= 1000", "= 2000")
     assert failed == {("budgets", "a.py::A"): "its number is not written in digits, in one piece"}
 
 
 def test_a_value_that_is_no_longer_what_was_read_is_not_touched():
     text = '[budgets]\n"a.py::A" = 7_000\n"b.py::B" = "7k"\n'
-    keys = toml_edits.budget_keys(text, ("budgets",))
+    keys = toml_edits.budget_keys(text, OURS)
     changes = dict.fromkeys(keys, restate(parse_value("5_000"), 6_000))
     new, failed = toml_edits.restate(text, changes)
     assert (new, set(failed)) == (text, set(keys))
@@ -160,11 +160,8 @@ def test_budgets_are_added_to_their_table(old, new):
 def test_line_ends_stay():
     old = "[budgets]\r\na = 1 # x\r\n\r\n[y]\r\n"
     new = '[budgets]\r\na = 1 # x\r\n"a.py::Z" = 1_234\r\n"b.py::Y" = "124M"\r\n\r\n[y]\r\n'
-    assert toml_edits.add(old, ("budgets",), NEW) == new
-    assert (
-        toml_edits.add("x = 1\r\n", ("budgets",), {"a": "5"})
-        == "x = 1\r\n\r\n[budgets]\r\na = 5\r\n"
-    )
+    assert toml_edits.add(old, OURS, NEW) == new
+    assert toml_edits.add("x = 1\r\n", OURS, {"a": "5"}) == "x = 1\r\n\r\n[budgets]\r\na = 5\r\n"
 
 
 @pytest.mark.parametrize(
