@@ -121,7 +121,7 @@ def name_of(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
     variables = sorted(f"{name}={value}" for name, value in environ.items() if decides(name))
     look = (sys.stdout.encoding, str(sys.stdout.isatty()), str(sys.stderr.isatty()), _width())
     parts = (tool(), os.getcwd(), *look, str(len(arguments)), *arguments, *variables)
-    return "run-" + digest(*(part.encode("utf-8", "surrogateescape") for part in parts))
+    return "run-" + digest(*parts)
 
 
 # What an answer may rest on: what a file contains, or which names are in a directory; the state of
@@ -134,7 +134,7 @@ def now(question: str, place: str, environ: Mapping[str, str]) -> str:
     """The answer to one of these questions at present."""
     if question == VARIABLE:
         value = value_of(place, environ)
-        return NOTHING if value is None else digest(value.encode("utf-8", "surrogateescape"))
+        return NOTHING if value is None else digest(value)
     reply = answer("readlink" if question == LOOK else question, place)
     if reply is None and question in (CONTENT, LOOK):  # a directory; no link
         reply = answer("names" if question == CONTENT else "lstat", place)

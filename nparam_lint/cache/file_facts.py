@@ -64,7 +64,6 @@ class FactCache(Generic[_Value]):
         """Remember a value; it is written by `save`."""
         if self._store.base is None:
             return
-
         try:
             self._values[key] = json.encode(value)
         except UnicodeError:
@@ -80,7 +79,6 @@ class FactCache(Generic[_Value]):
         if not self._has_more:
             self._store.note_use(self._entry)
             return
-
         with locked(self._store):
             values = self._values
             additions = {k: v for k, v in self._load().items() if k not in values}  # another run's
@@ -105,7 +103,6 @@ class FactCache(Generic[_Value]):
         body = self._store.load(self._entry) if self._store.base is not None else None
         if body is None:
             return {}
-
         try:
             values: dict[str, bytes] = msgpack.decode(body, type=dict[str, bytes])
         except (ValueError, RecursionError):
@@ -138,19 +135,14 @@ def decoded(body: bytes, kind: type[_Value]) -> _Value | None:
 def load_packed(store: Store, name: str, kind: type[_Value]) -> _Value | None:
     """The value of an entry that is compressed JSON; None where there is none of that kind."""
     body = store.load(name)
-    return None if body is None else unpacked(body, kind)
+    with suppress(zlib.error):
+        return None if body is None else decoded(zlib.decompress(body), kind)
+    return None
 
 
 def packed(body: bytes) -> bytes:
-    """What an entry that is large is kept as, for `unpacked`."""
+    """What an entry that is large is kept as, for `load_packed`."""
     return zlib.compress(body, 1)  # the fastest level
-
-
-def unpacked(body: bytes, kind: type[_Value]) -> _Value | None:
-    """The value of that kind that compressed JSON has; None for anything else."""
-    with suppress(zlib.error):
-        return decoded(zlib.decompress(body), kind)
-    return None
 
 
 def release(store: Store) -> str:

@@ -14,7 +14,6 @@ from nparam_lint.changes.edited_lines import EditedLines
 from nparam_lint.changes.parameter_changes import ParameterChanges
 from nparam_lint.changes.revision_diff import candidates_of_both
 from nparam_lint.changes.states import States, in_moved_file, named_base
-from nparam_lint.config.load import ConfigError
 from nparam_lint.config.session import open_session
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate.building import count_models
@@ -33,8 +32,8 @@ if TYPE_CHECKING:
     from nparam_lint.changes.records import Base
     from nparam_lint.changes.states import OpenCopy, Past
     from nparam_lint.config.session import Session
-    from nparam_lint.count.answers import Answers
     from nparam_lint.count.measured import Measurement
+    from nparam_lint.count.run import Answers
     from nparam_lint.gate.candidates import Candidate, ProjectSource
     from nparam_lint.gate.hooks import Broken, FindCauses
     from nparam_lint.ground.findings import BudgetResult
@@ -83,7 +82,7 @@ def causes_since(
             return []
         with States(session, repository, open_copy).at(base) as past:
             return find_causes(broken, source, past)
-    except (UsageError, ConfigError):
+    except UsageError:
         if since:
             raise
         return []  # no repository, or a config that was wrong: the heaviest modules are told

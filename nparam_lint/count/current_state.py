@@ -12,13 +12,14 @@ import os
 import platform
 import re
 import time
-from functools import cache, cached_property
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec.json import encode
 
 from nparam_lint.cache import value_of
 from nparam_lint.cache.file_facts import load_packed, packed
+from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.ground.facts import answer, digest, escaped, unescaped
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ _OF_PLACES = (".pth", "direct_url.json", "pyvenv.cfg")
 def places_of(python: str, environ: Mapping[str, str]) -> list[tuple[str, str]]:
     """(name, directory) of what is elsewhere on another machine, or in another environment: that of
     the interpreter, of the one that it was made from, and of the user; the innermost first."""
-    prefix = os.path.dirname(os.path.dirname(os.path.abspath(python)))
+    prefix = _prefix(python)
     base = _setting(prefix, "home")
     names = {
         os.path.expanduser(environ.get("HOME") or "~"): "//home",
@@ -60,6 +61,10 @@ def places_of(python: str, environ: Mapping[str, str]) -> list[tuple[str, str]]:
     }
     places = [(name, place) for place, name in names.items() if len(place) > 1]
     return sorted(places, key=lambda pair: -len(pair[1]))
+
+
+def _prefix(python: str) -> str:
+    return os.path.dirname(os.path.dirname(os.path.abspath(python)))
 
 
 def _setting(prefix: str, name: str) -> str:
@@ -72,9 +77,8 @@ def _setting(prefix: str, name: str) -> str:
         return ""
 
 
-def packages_in(python: str) -> list[str]:
+def packages_in(prefix: str) -> list[str]:
     """The names in the directories where an interpreter has its packages."""
-    prefix = os.path.dirname(os.path.dirname(os.path.abspath(python)))
     names: set[str] = set()
     library = os.path.join(prefix, "lib")
     for version in ("", *(name for name in _listed(library) if name.startswith("python3"))):
@@ -133,7 +137,7 @@ class InstalledFiles:
             lines = content.splitlines()
             content = b"\n".join(x for x in lines if not x.startswith((b"command", b"executable")))
         if path.endswith(_OF_PLACES):
-            content = self.without_places(os.fsdecode(content)).encode("utf-8", "surrogateescape")
+            return digest(self.without_places(os.fsdecode(content)))
         return digest(content)
 
     def without_places(self, text: str, *more: tuple[str, str]) -> str:
@@ -161,21 +165,20 @@ def context_of(
     python: str, variables: Mapping[str, str], release: str, installed: InstalledFiles
 ) -> str:
     """A name for what all measurements with an interpreter have in common."""
-    prefix = os.path.dirname(os.path.dirname(os.path.abspath(python)))
+    prefix = _prefix(python)
     version = _setting(prefix, "version") or _setting(prefix, "version_info")
     # The values themselves are nobody else's business.
     values = (
-        f"{name}={digest(installed.without_places(value).encode('utf-8', 'surrogateescape'))}"
-        for name, value in variables.items()
+        f"{name}={digest(installed.without_places(value))}" for name, value in variables.items()
     )
     parts = (
         release,
         version or os.path.basename(os.path.realpath(python)),
-        "\n".join(packages_in(python)),
+        "\n".join(packages_in(prefix)),
         f"{platform.system()} {platform.machine()}",
         "\n".join(sorted(values)),
     )
-    return digest(*(part.encode("utf-8", "surrogateescape") for part in parts))
+    return digest(*parts)
 
 
 class ProjectState:
@@ -198,8 +201,6 @@ class ProjectState:
             name.removesuffix(".py") for path in untracked for name in path.split("/")
         }
         self._places = dict(installed.places)
-        self.answer = cache(self._answer)
-        self._entries = cache(self._entries_of)
 
     def path(self, place: str, root: str = "") -> str:
         """The path of a place; `root`: the project's directory, if another one is meant."""
@@ -221,7 +222,8 @@ class ProjectState:
             if new_answer != old_answer:
                 yield query, old_answer, new_answer
 
-    def _answer(self, query: str) -> str | None:
+    @cached_method
+    def answer(self, query: str) -> str | None:
         question, _, place = query.partition("\0")
         if question == "importable":
             return str(place in self.importable)
@@ -237,8 +239,7 @@ class ProjectState:
             if value is None:
                 return None
             # It may be a secret that nobody recognised, or contain where the project is.
-            value = self.installed.without_places(value, ("//root", self.root))
-            return digest(value.encode("utf-8", "surrogateescape"))
+            return digest(self.installed.without_places(value, ("//root", self.root)))
         if question == "machine":
             if place == "node":
                 return platform.node()
@@ -246,7 +247,8 @@ class ProjectState:
             return f"{os.cpu_count()} {usable}"
         return answer("content" if question == CODE else question, self.path(place))
 
-    def _entries_of(self, place: str) -> dict[str, str]:
+    @cached_method
+    def _entries(self, place: str) -> dict[str, str]:
         """The entries of a directory that can be imported, by the names that they would be imported
         by."""
         try:

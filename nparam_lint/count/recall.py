@@ -24,9 +24,11 @@ from msgspec.json import encode
 from msgspec.structs import replace
 
 from nparam_lint.cache import CONTENT, LOOK, STATE, VARIABLE
-from nparam_lint.cache.file_facts import decoded, load_packed, locked, packed, release, unpacked
+from nparam_lint.cache.file_facts import decoded, load_packed, locked, packed, release
+from nparam_lint.count import moved_lines
 from nparam_lint.count.current_state import CODE, Facts, ProjectState, context_of
 from nparam_lint.count.measured import Measured, Measurement, NotMeasured
+from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.ground.facts import answer, digest, fact
 from nparam_lint.ground.metrics import LADDER, is_present
 
@@ -99,12 +101,6 @@ class MeasurementCache:
         self.has_ended = False  # whether the worker came to its end
         self.entry_count = 0  # measurements that are kept with what they rest on
         self.valid_facts: dict[str, Facts] = {}  # by name
-        self._entry_name = cache(lambda order: f"model-{self.name_of(order)}-{self.context}")
-        self._stored_facts = cache(lambda name: load_packed(self.store, name, Facts))
-        self._edits = cache(self._edits_of)
-        self._moves = cache(self._moves_of)
-        self._moved_lines = cache(self._lines_moved_since)
-        self._reads_source = cache(self._reads_source_now)
 
     # --- recall -------------------------------------------------------------------------------
 
@@ -126,7 +122,7 @@ class MeasurementCache:
             return None
         variables = self.state.answer(fact("env", "*")) or ""
         facts = encoded(self.valid_facts["python"])
-        return digest(self.context.encode(), variables.encode(), facts)
+        return digest(self.context, variables, facts)
 
     def recall(self, order: Order) -> Measurement | None:
         """What a build would measure, if that is known."""
@@ -145,22 +141,16 @@ class MeasurementCache:
 
     def _recalled(self, order: Order, entry: CachedMeasurement) -> Measurement | None:
         kind: type[Measurement] = Measured if entry.ok else NotMeasured
-        if measurement := self._measurement(entry, kind):
-            self.store.note_use(self._entry_name(order))
-            self.entry_count += 1
-            return replace(measurement, cached=True)
-        return None
-
-    def _measurement(self, entry: CachedMeasurement, kind: type[Measurement]) -> Measurement | None:
         names = entry.inputs, entry.shared
         moves = {path: lines for name in names for path, lines in self._moves(name) or ()}
-        if not moves:
-            return unpacked(entry.answer, kind)
-        from nparam_lint.count.moved_lines import with_moved_lines
-
         with suppress(zlib.error):
-            answer = with_moved_lines(zlib.decompress(entry.answer), moves)
-            return decoded(answer, kind) if answer else None
+            body: bytes | None = zlib.decompress(entry.answer)
+            if body and moves:
+                body = moved_lines.with_moved_lines(body, moves)
+            if body and (measurement := decoded(body, kind)):
+                self.store.note_use(self._entry_name(order))
+                self.entry_count += 1
+                return replace(measurement, cached=True)
         return None
 
     def variants(self, order: Order) -> tuple[CachedMeasurement, ...]:
@@ -168,9 +158,10 @@ class MeasurementCache:
         name = self._entry_name(order)
         return load_packed(self.store, name, tuple[CachedMeasurement, ...]) or ()
 
-    def facts(self, name: str) -> Facts:
-        """The facts of that name, whether or not they hold."""
-        return self._stored_facts(name) or {}
+    @cached_method
+    def facts(self, name: str) -> Facts | None:
+        """The facts of that name, whether or not they hold; None where they are kept no more."""
+        return load_packed(self.store, name, Facts)
 
     def paths_read(
         self, orders: Iterable[Order], is_named: Callable[[str], bool]
@@ -180,7 +171,7 @@ class MeasurementCache:
 
         @cache
         def read_in(name: str) -> str:
-            for query, old_answer in self.facts(name).items():
+            for query, old_answer in (self.facts(name) or {}).items():
                 question, _, place = query.partition("\0")
                 # "importable" is asked to import anything, of all that lies there.
                 if question in ("env", "machine", "importable"):
@@ -242,41 +233,34 @@ class MeasurementCache:
             count += len(edits)
         return count
 
-    def _moves_of(self, name: str) -> Sequence[tuple[str, Lines]] | None:
+    @cached_method
+    def _moves(self, name: str) -> Sequence[tuple[str, Lines]] | None:
         """Where the facts of that name hold, but for the lines of some files: these, and where
-        their lines are now."""
+        their lines are now. None where more than comments, docstrings and layout has changed."""
         edits, facts = self._edits(name), self.facts(name)
-        moves = None if edits is None else self._moved(edits, facts)
-        if moves is not None:
-            self.valid_facts[name] = facts
-            self.store.note_use(name)
-        return moves
-
-    def _moved(
-        self, edits: Sequence[tuple[str, str]], facts: Facts
-    ) -> Sequence[tuple[str, Lines]] | None:
-        """Where the lines of edited files are now; None where more than comments, docstrings and
-        layout has changed."""
-        if not edits:
-            return ()
-        # Any file of the project may read the docstrings of another.
-        run = [query.partition("\0")[2] for query in facts if query.startswith(CODE + "\0")]
+        if edits is None or facts is None:
+            return None
         moves = []
         with suppress(OSError, zlib.error):
-            if any(map(self._reads_source, run)):
+            # Any file of the project may read the docstrings of another.
+            code = [query.partition("\0")[2] for query in facts if query.startswith(CODE + "\0")]
+            if edits and any(map(self._reads_source, code)):
                 return None
-            for place, old_answer in edits:
-                lines = self._moved_lines(place, old_answer)
+            for place, source in edits:
+                lines = self._moved_lines(place, source)
                 if lines is None:
                     return None
                 moves.append((place, lines))
+            self.valid_facts[name] = facts
+            self.store.note_use(name)
             return moves
         return None
 
-    def _edits_of(self, name: str) -> Sequence[tuple[str, str]] | None:
+    @cached_method
+    def _edits(self, name: str) -> Sequence[tuple[str, str]] | None:
         """The files of code that have changed since the facts of that name were noted, and what
         they were; None where anything else has."""
-        facts = self._stored_facts(name)
+        facts = self.facts(name)
         if facts is None:
             return None
         edits = []
@@ -287,26 +271,30 @@ class MeasurementCache:
             edits.append((place, old_answer))
         return edits
 
-    def _reads_source_now(self, place: str) -> bool:
-        from nparam_lint.count.moved_lines import reads_source
-
+    @cached_method
+    def _reads_source(self, place: str) -> bool:
         with open(self.state.path(place), "rb") as file:
-            return reads_source(file.read())
+            return moved_lines.reads_source(file.read())
 
-    def _lines_moved_since(self, place: str, source: str) -> Lines | None:
+    @cached_method
+    def _moved_lines(self, place: str, source: str) -> Lines | None:
         """Where the lines of a file are that had this digest; None where its code has changed."""
-        from nparam_lint.count.moved_lines import moved_lines, reads_source
-
         before = zlib.decompress(self.store.load(f"source-{source}") or b"")
+        if moved_lines.reads_source(before):
+            return None
         with open(self.state.path(place), "rb") as file:
-            return None if reads_source(before) else moved_lines(before, file.read())
+            return moved_lines.moved_lines(before, file.read())
+
+    @cached_method
+    def _entry_name(self, order: Order) -> str:
+        return f"model-{self.name_of(order)}-{self.context}"
 
     @staticmethod
     def name_of(order: Order) -> str:
         """A name for what is built."""
         device = _accelerators() if order.build.device not in LADDER else ""
         what = order.file, order.attempts, order.build, order.ask
-        return digest(device.encode(), json.dumps(what, default=vars).encode())
+        return digest(device, json.dumps(what, default=vars))
 
     # --- learn --------------------------------------------------------------------------------
 

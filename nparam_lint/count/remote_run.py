@@ -19,12 +19,11 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Struct, field
 
 from nparam_lint.count import remote_group
-from nparam_lint.count.answers import Answers
 from nparam_lint.count.bundle import pack
 from nparam_lint.count.engines import call_of, engine_of
 from nparam_lint.count.measured import NotMeasured
 from nparam_lint.count.remote_machines import interpreters, machines_at, why_unfit
-from nparam_lint.count.run import read_answers, with_names
+from nparam_lint.count.run import Answers, read_answers, with_names
 from nparam_lint.count.worker_environment import Secrets, worker_environment
 from nparam_lint.ground.errors import UsageError
 

@@ -48,8 +48,7 @@ def place_of(python: str, environ: Mapping[str, str]) -> str | None:
         return None
     visible = worker_environment(environ, "", python).visible
     parts = (tool(), python, *(f"{name}={visible[name]}" for name in sorted(visible)))
-    name = digest(*(part.encode("utf-8", "surrogateescape") for part in parts))[:16]
-    return os.path.join(base, RESIDENT, name)  # noqa: PTH118
+    return os.path.join(base, RESIDENT, digest(*parts)[:16])  # noqa: PTH118
 
 
 class Host:

@@ -10,14 +10,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from msgspec import ValidationError
+from msgspec import Struct, ValidationError, field
+from msgspec.json import encode
 from msgspec.structs import replace
 
 from nparam_lint.cache.file_facts import json_decoder
-from nparam_lint.count import recall
-from nparam_lint.count.answers import Answers
+from nparam_lint.count import recall, resident
 from nparam_lint.count.current_state import InstalledFiles, ProjectState, places_of
-from nparam_lint.count.measured import Cause, Measured, Measurement, NotMeasured
+from nparam_lint.count.measured import Cause, Environment, Measured, Measurement, NotMeasured
 from nparam_lint.count.worker_environment import Secrets, worker_environment
 from nparam_lint.count.worker_process import (
     TAB,
@@ -32,14 +32,64 @@ from nparam_lint.ground.orders import Order
 from nparam_lint.repository import repository_top
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence, Set
+    from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
+    from nparam_lint.config.interpreter import Interpreter
     from nparam_lint.config.session import Progress, Session
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.recall import MeasurementCache
 
 PROTOCOL = 12
 STARTING, IMPORTING = "starting torch…", "importing the project…"  # what progress tells of
+
+
+class Answers(Struct):
+    """The result of a run: measurements by the id of the order, and what the worker reported about
+    its interpreter (`devices`: those that are there, where no order was given; `guards`: against
+    accidents). `broken`: why nothing at all could be measured (no torch), else None. To be added
+    by who chose it: the `interpreter`; and if that is broken, `inside`: the directories of the
+    project with their own environments, and these environments."""
+
+    measurements: dict[int, Measurement] = field(default_factory=dict)
+    torch: str | None = None
+    python: str | None = None
+    devices: tuple[str, ...] = ()
+    guards: tuple[str, ...] = ()
+    broken: str | None = None
+    interpreter: Interpreter | None = None
+    inside: Mapping[str, str] = field(default_factory=dict)
+
+    def environment(self, devices: Iterable[str]) -> Environment | None:
+        """The interpreter, for a report. `devices`: those on which something was measured."""
+        if self.interpreter is None:
+            return None
+        python, reason = self.interpreter.python, self.interpreter.reason
+        return Environment(python, reason, self.torch, tuple(devices), self.guards)
+
+    @property
+    def error(self) -> str | None:
+        """Why no model can be built at all, in lines; None where models can be."""
+        if self.broken is None or self.interpreter is None:
+            return None
+        python, passed_over = self.interpreter.python, self.interpreter.passed_over
+        lines = [
+            f"no model can be built with {python}",
+            f"  chosen because: {self.interpreter.reason}",
+            f"  error: {self.broken}",
+            *(
+                f"  passed over: {text}"
+                for text in passed_over
+                if not text.startswith(f"{python} (")
+            ),
+            *(
+                f"  found, but only for a part of the project: {environment}; to check that part: "
+                f"nparam-lint {folder}"
+                for folder, environment in self.inside.items()
+            ),
+            "  next: install torch there, or name the interpreter that has it:",
+            '        nparam-lint --python PATH, NPARAM_LINT_PYTHON, or python = "…" in the config',
+        ]
+        return "\n".join(lines)
 
 
 def run_orders(
@@ -124,8 +174,12 @@ def _ask_worker(
             meanwhile()
             end = read_answers(worker.frames(), orders, answers, secrets, cache, session.progress)
             cause, why = end or worker.why_it_ended()
-            if orders and answers.torch and session.settings.resident:
-                _let_stay(session, worker)
+            minutes = session.settings.resident
+            if orders and answers.torch and minutes:  # with what this one had to import
+                if worker.host is None:
+                    resident.start(session.python, session.environ, worker.packages, minutes)
+                elif worker.packages:
+                    resident.tell_packages(worker.host.place, worker.packages)
         output = secrets.mask(worker.tail_text())
     except CannotStart as error:
         meanwhile()
@@ -136,17 +190,6 @@ def _ask_worker(
         if order.id not in answers.measurements:
             answers.measurements[order.id] = NotMeasured("NPL005", why, cause=cause, output=output)
     return answers
-
-
-def _let_stay(session: Session, worker: Worker) -> None:
-    """A process stays for the next runs, with what this one had to import."""
-    from nparam_lint.count import resident
-
-    if worker.host is None:
-        minutes = session.settings.resident
-        resident.start(session.python, session.environ, worker.packages, minutes)
-    elif worker.packages:
-        resident.tell_packages(worker.host.place, worker.packages)
 
 
 def worker_settings(session: Session, names: Set[str], worker: Worker) -> dict[str, Any]:
@@ -234,8 +277,6 @@ def read_answers(
                 masked = _without_secrets(original, secrets)
                 answers.measurements[number] = _with_hint(masked, secrets)
                 if masked != original:
-                    from msgspec.json import encode
-
                     text = encode(masked)
                 if cache and frame.get("kept") is True:
                     inputs = b"" if frame.get("retried") else inputs

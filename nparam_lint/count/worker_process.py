@@ -16,6 +16,7 @@ import time
 from contextlib import contextmanager, suppress
 
 from nparam_lint.cache.store import RESIDENT, directory
+from nparam_lint.count import resident
 from nparam_lint.count.worker_environment import worker_environment
 from nparam_lint.ground import WORKER
 from nparam_lint.ground.temporary import make_directory, remove_directory
@@ -292,8 +293,6 @@ def _host(python: str, environ: Mapping[str, str]) -> Host | None:
     base = directory(environ)
     if base is None or not os.path.isdir(os.path.join(base, RESIDENT)):  # noqa: PTH112, PTH118
         return None
-    from nparam_lint.count import resident
-
     place = resident.place_of(python, environ)
     return resident.connect(place) if place else None
 

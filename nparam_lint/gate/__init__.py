@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from nparam_lint.config.session import Session
-    from nparam_lint.count.answers import Answers
+    from nparam_lint.count.run import Answers
     from nparam_lint.gate.hooks import FindCauses, FormulaAnalysis
     from nparam_lint.gate.report import ModelReport
     from nparam_lint.gate.shards import Division

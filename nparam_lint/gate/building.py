@@ -12,8 +12,7 @@ from msgspec.structs import replace
 from nparam_lint.config.interpreter import environments_in
 from nparam_lint.config.settings import LOCAL
 from nparam_lint.count import remote_machines, remote_run
-from nparam_lint.count.answers import Answers
-from nparam_lint.count.run import run_orders, what_was_read
+from nparam_lint.count.run import Answers, run_orders, what_was_read
 from nparam_lint.discover.files import list_buildable
 from nparam_lint.gate.candidates import WITH_PARAMETERS, Candidate, one_reason
 from nparam_lint.ground.orders import Ask, ImportAttempt, Order

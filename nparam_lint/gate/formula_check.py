@@ -17,7 +17,7 @@ from nparam_lint.ground.orders import Ask
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from nparam_lint.count.answers import Answers
+    from nparam_lint.count.run import Answers
     from nparam_lint.gate.candidates import Candidate, ProjectSource
     from nparam_lint.gate.hooks import FormulaAnalysis
     from nparam_lint.gate.report import ModelReport

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.config.session import Session
     from nparam_lint.config.settings import Settings
-    from nparam_lint.count.answers import Answers
+    from nparam_lint.count.run import Answers
     from nparam_lint.gate.candidates import Candidate, ProjectSource, Selection
     from nparam_lint.ground.notation import Target
 

@@ -158,4 +158,4 @@ def _partition(
 
 
 def _digest(parts: Iterable[object]) -> str:
-    return digest(*(str(part).encode("utf-8", "surrogateescape") for part in parts))
+    return digest(*map(str, parts))

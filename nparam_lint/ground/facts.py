@@ -78,10 +78,12 @@ def kind_of(state: os.stat_result) -> str:
     return next((kind for is_kind, kind in _KINDS if is_kind(state.st_mode)), "other")
 
 
-def digest(*parts: bytes) -> str:
-    """A name for the content of all parts together."""
+def digest(*parts: bytes | str) -> str:
+    """A name for the content of all parts together; that of a text is its UTF-8."""
     state = blake2b(digest_size=16)
     for part in parts:
+        if isinstance(part, str):
+            part = part.encode("utf-8", "surrogateescape")
         state.update(b"%d:" % len(part))
         state.update(part)
     return state.hexdigest()

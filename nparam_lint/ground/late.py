@@ -38,9 +38,11 @@ LATE = frozenset(
     config.load
     config.positions
     config.session
+    count.moved_lines
     count.recall
     count.remote_machines
     count.remote_run
+    count.resident
     count.worker_process
     discover
     discover.claims

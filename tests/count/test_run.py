@@ -22,9 +22,8 @@ from worker_runs import LINUX, MODES, PYTHON, make_orders, make_session
 
 import nparam_lint
 from nparam_lint.count import worker_process
-from nparam_lint.count.answers import Answers
 from nparam_lint.count.measured import Measured, NotMeasured
-from nparam_lint.count.run import PROTOCOL, read_answers, run_orders
+from nparam_lint.count.run import PROTOCOL, Answers, read_answers, run_orders
 from nparam_lint.count.worker_environment import Secrets, worker_environment
 from nparam_lint.ground.orders import Order
 

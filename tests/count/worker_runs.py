@@ -14,9 +14,8 @@ from nparam_lint.cache.store import Store
 from nparam_lint.config.interpreter import Interpreter
 from nparam_lint.config.session import Progress, Session, silent
 from nparam_lint.config.settings import Settings
-from nparam_lint.count.answers import Answers
 from nparam_lint.count.measured import Measured, NotMeasured
-from nparam_lint.count.run import run_orders
+from nparam_lint.count.run import Answers, run_orders
 from nparam_lint.count.worker_process import wait_for_end
 from nparam_lint.discover import discover
 from nparam_lint.discover.files import list_files
