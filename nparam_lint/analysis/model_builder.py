@@ -109,8 +109,19 @@ class Model:
 
     def build(self, points: Sequence[Point]) -> list[Outcome]:
         """One build for each point, in their order. Raises NothingBuilt."""
-        builds = self._builds([(self._at(point), self.ask) for point in points])
-        return list(map(self._outcome, builds))
+        outcomes: list[Outcome] = []
+        for measurement in self._builds([(self._at(point), self.ask) for point in points]):
+            if isinstance(measurement, NotMeasured):
+                outcomes.append(measurement)
+            elif why := self.why_unknown(measurement):
+                outcomes.append(NotMeasured("NPL004", why, cause="raised"))
+            else:
+                weights = measurement.weights or ["1"] * len(measurement.parameters)
+                part = next(iter(self.selected(_named(measurement))), ())
+                rows = tuple(measurement.parameters[place] for place in part)
+                shares = tuple(Fraction(weights[place]) for place in part)
+                outcomes.append(Built(rows, measurement.call, shares))
+        return outcomes
 
     def _at(self, point: Point) -> Candidate:
         return self.candidate.with_build(vary=tuple(point.items()))
@@ -136,16 +147,6 @@ class Model:
         self.source = replace(self.source, session=session)
         self.environment = answers.environment(["meta"])
         return [answers.measurements[number] for number in range(len(orders))]
-
-    def _outcome(self, measurement: Measurement) -> Outcome:
-        if not isinstance(measurement, Measured):
-            return measurement
-        if why := self.why_unknown(measurement):
-            return NotMeasured("NPL004", why, cause="raised")
-        weights = measurement.weights or ["1"] * len(measurement.parameters)
-        part = next(iter(self.selected(_named(measurement))), ())
-        rows = tuple(measurement.parameters[place] for place in part)
-        return Built(rows, measurement.call, tuple(Fraction(weights[place]) for place in part))
 
     def why_unknown(self, measured: Measured) -> str | None:
         """Why a model that was built has no count; None where it has one."""

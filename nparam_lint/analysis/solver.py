@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.arguments import Arguments
     from nparam_lint.analysis.closed_forms.observations import BuildHistory
     from nparam_lint.analysis.closed_forms.search import Goal, Unknown
-    from nparam_lint.analysis.solutions import Met, Question
+    from nparam_lint.analysis.solutions import Question
     from nparam_lint.config.session import Session
     from nparam_lint.count.measured import VariableRow
     from nparam_lint.ground.notation import Selector, Target
@@ -61,7 +61,8 @@ def solve(
                 values = ", ".join(f"{name}=…" for name in first.missing)
                 why += f"; next: give them values: {text.partition('(')[0]}({values})"
             return TargetAnswers([Solved(text, n, reason=why) for n in question.budgets], None)
-        names = [name for row in first.variables for name in (row.name, _whole_of(row.name))]
+        # Of an element, also what it is an element of.
+        names = [n for row in first.variables for n in (row.name, row.name.partition("[")[0])]
         return TargetAnswers(answers_of(question, text, model, first), names)
 
 
@@ -95,11 +96,6 @@ def refuse_unknown(question: Question, every: Sequence[TargetAnswers]) -> None:
         if name not in names:
             hint = did_you_mean(name, names, f"there are: {', '.join(names)}")
             raise UsageError(f"option {option}: no target has an argument {name!r}{hint}")
-
-
-def _whole_of(name: str) -> str:
-    """Of an element, what it is an element of."""
-    return name.partition("[")[0]
 
 
 class _Forms(NamedTuple):
@@ -262,7 +258,7 @@ class _Solver:
         ]
         by_call = {point.call: point for answer in answers for point in answer.points}
         nearest = sorted(by_call.values(), key=lambda point: abs(point.count - aim.budget))
-        points, doubts = nearest[: aim.number], [*self.blank.doubts]
+        points, doubts, idle = nearest[: aim.number], [*self.blank.doubts], self.blank.idle
         if any(answer.is_cut for answer in answers):
             tried = f"not all combinations were tried in {limits.SEARCH_SECONDS} s"
             doubts.append(f"{tried}: narrower limits give better ones")
@@ -274,16 +270,15 @@ class _Solver:
         return replace(
             self.blank,
             budget=aim.budget,
-            points=tuple(map(self.without_idle, points)),
+            points=tuple(
+                replace(point, values={n: v for n, v in point.values.items() if n not in idle})
+                for point in points
+            ),
             limits=next((answer.limits for answer in answers if answer.points), answers[0].limits),
             refused=sum(answer.refused for answer in answers),
             doubts=() if is_exact else tuple(dict.fromkeys(doubts)),
             reason=None if points else next(reasons, None),
         )
-
-    def without_idle(self, point: Met) -> Met:
-        values = {n: v for n, v in point.values.items() if n not in self.blank.idle}
-        return replace(point, values=values)
 
     def why_nothing(self, answer: Solved) -> str:
         if answer.reason is not None:

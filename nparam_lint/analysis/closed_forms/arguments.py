@@ -38,24 +38,18 @@ def rules_of(text: str) -> list[ArgumentRule]:
         parts = (ast.get_source_segment(formula.text, part) or "" for part in node.values)
         return [rule for part in parts for rule in rules_of(part)]
     try:
-        return [_rule(formula.text, node)]
+        if not isinstance(node, ast.Compare) or not all(type(op) in KINDS for op in node.ops):
+            return [ArgumentRule(formula.text, ((Condition("!=", read(node)),),))]
+        kinds = [KINDS[type(op)] for op in node.ops]
+        forms = [*map(read, [node.left, *node.comparators])]
+        links = [*map(condition_of, kinds, forms, forms[1:])]
     except ArithmeticError:
         raise FormulaError("expected a condition on numbers, and none that are too large") from None
-
-
-def _rule(text: str, node: ast.expr) -> ArgumentRule:
-    """Raises ArithmeticError."""
-    kinds = [KINDS.get(type(op), "in") for op in node.ops] if isinstance(node, ast.Compare) else []
-    if not kinds or "in" in kinds:
-        return ArgumentRule(text, ((Condition("!=", read(node)),),))
-    assert isinstance(node, ast.Compare)
-    forms = [*map(read, [node.left, *node.comparators])]
-    links = map(condition_of, kinds, forms, forms[1:])
     never = Condition("!=", ZERO)
     conditions = (never if link is False else link for link in links)
     alone = tuple(n for form in forms for n in form.names if form == Polynomial.generator(n))
     certain = tuple(c for c in conditions if isinstance(c, Condition))
-    return ArgumentRule(text, (certain,), alone=alone)
+    return [ArgumentRule(formula.text, (certain,), alone=alone)]
 
 
 # --- what it says -----------------------------------------------------------------------------

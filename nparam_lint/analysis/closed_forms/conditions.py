@@ -175,9 +175,10 @@ def _digits(number: Number) -> int:
 
 def condition_of(operation: str, first: Polynomial, second: Polynomial) -> Condition | bool:
     """The condition; its truth value where there is no variable in it."""
-    exact = [form for side in (first, second) if (form := _exactly(side)) is not None]
-    if len(exact) == 2:
-        return _whole(operation, exact[0] - exact[1])
+    match ratio_of(first), ratio_of(second):  # that by a number is rounded once
+        case (top, bottom), (other, divisor) if bottom.number and divisor.number:
+            quotients = top * Fraction(1, bottom.number), other * Fraction(1, divisor.number)
+            return _whole(operation, quotients[0] - quotients[1])
     match first.terms:
         case ((((Operation("sqrt", (square,)), 1),), 1),) if second == ZERO:
             return condition_of(operation, square, second)
@@ -185,14 +186,6 @@ def condition_of(operation: str, first: Polynomial, second: Polynomial) -> Condi
     if form == ZERO:
         return operation in ("==", "<=", ">=")
     return Condition(operation, form) if form.names else True
-
-
-def _exactly(form: Polynomial) -> Polynomial | None:
-    """Also of a quotient by a number, which is rounded once."""
-    match ratio_of(form):
-        case (top, bottom) if bottom.number:
-            return top * Fraction(1, bottom.number)
-    return None
 
 
 def _whole(operation: str, form: Polynomial) -> Condition | bool:

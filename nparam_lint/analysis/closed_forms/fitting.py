@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from fractions import Fraction
-from functools import lru_cache
 from itertools import combinations, combinations_with_replacement, permutations, product
 from math import comb
 from typing import TYPE_CHECKING
@@ -126,7 +125,13 @@ def polynomial(
     for degree in degrees:
         if comb(len(generators) + degree, degree) > limits.TERMS:
             return None
-        monomials = _monomials(len(generators), degree)
+        # Those of low degree first, each as the places of its factors.
+        places = range(len(generators))
+        monomials = [
+            factors
+            for number in range(degree + 1)
+            for factors in combinations_with_replacement(places, number)
+        ]
         solution = _solve(rows, monomials, spare)
         if solution is None:
             continue
@@ -135,14 +140,6 @@ def polynomial(
         if samples.agree(form):
             return form
     return None
-
-
-@lru_cache(maxsize=256)
-def _monomials(number: int, degree: int) -> list[tuple[int, ...]]:
-    """All of some generators up to a total degree, those of low degree first, each as the places
-    of its factors."""
-    places = range(number)
-    return [m for d in range(degree + 1) for m in combinations_with_replacement(places, d)]
 
 
 def _solve(

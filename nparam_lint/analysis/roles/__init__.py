@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -22,6 +21,7 @@ from msgspec import Struct, field
 
 from nparam_lint.analysis.roles import role_words as words
 from nparam_lint.analysis.roles.layer_shapes import shape_roles
+from nparam_lint.discover.source_tree import cached_method
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -127,8 +127,6 @@ class RoleTree:
         for parameter in parameters:
             name = parameter.name.rpartition(".")[2]
             self._layer(parameter.name).shapes[name] = parameter.shape
-        self._says = cache(self._role_by_name)
-        self._shapes_say = cache(self._roles_by_shape)
 
     def _layer(self, parameter: str) -> _Module:
         """The layer that has a parameter: a reparametrised one keeps it in a part of its own."""
@@ -200,7 +198,7 @@ class RoleTree:
     def _by_place(self, module: _Module) -> tuple[Role, str]:
         """By the shapes of the layers around it, or by being the last layer of the model."""
         for at in _upwards(module.path):
-            role = self._shapes_say(_above(at)).get(self.modules[at].name)
+            role = self._roles_by_shape(_above(at)).get(self.modules[at].name)
             if role:
                 block = self.modules[_above(at)]
                 return role, f"by the shapes in {block.path or '(root)'}, {block.type}"
@@ -211,16 +209,17 @@ class RoleTree:
             return "output", "the last layer"
         return "other", ""
 
+    @cached_method
     def _roles_by_shape(self, path: str) -> dict[str, Role]:
         """Of the Linear layers directly in a module. The root is a block only where it attends: a
         model may widen its input, and narrow to its output."""
         block = self.modules[path]
         dense = {n: c for n, c in block.children.items() if _is_dense(c)}
-        free = {n: c.weight for n, c in dense.items() if self._says(c.path) is None}
+        free = {n: c.weight for n, c in dense.items() if self._role_by_name(c.path) is None}
         is_chain = all(first[0] == second[1] for first, second in pairwise(free.values()))
         if block.type == "Sequential" and len(free) > 2 and is_chain:
             return dict.fromkeys(free, "feed-forward")
-        attention = {c.weight for c in dense.values() if self._says(c.path) == "attention"}
+        attention = {c.weight for c in dense.values() if self._role_by_name(c.path) == "attention"}
         beside = self.modules[_above(path)].children.values() if path else ()
         forward = any(c is not block and self._is_feed_forward(c) for c in beside)
         roles = shape_roles(free, attention, beside_feed_forward=forward)
@@ -229,7 +228,7 @@ class RoleTree:
 
     def _is_feed_forward(self, module: _Module) -> bool:
         """Whether a module is a feed-forward, by its name, or because its layers are."""
-        if self._says(module.path) == "feed-forward":
+        if self._role_by_name(module.path) == "feed-forward":
             return True
         free = {n: c.weight for n, c in module.children.items() if _is_dense(c)}
         return "feed-forward" in shape_roles(free, set()).values()
@@ -238,7 +237,7 @@ class RoleTree:
 
     def _decision(self, path: str) -> _Decision:
         """What the nearest module at or above `path` says that says anything."""
-        above = ((role, at) for at in (*_upwards(path), "") if (role := self._says(at)))
+        above = ((role, at) for at in (*_upwards(path), "") if (role := self._role_by_name(at)))
         nearest = next(above, None)
         if nearest is None:
             return next((("output", at) for at in _upwards(path) if self._is_head(at)), None)
@@ -253,7 +252,7 @@ class RoleTree:
             if self._is_head(at):
                 return "output", at
             if at != path and direct:
-                if self._says(at) == "embedding":
+                if self._role_by_name(at) == "embedding":
                     return "embedding", at
                 direct = self.modules[at].type in words.CONTAINERS
             if self.modules[_above(at)].attends:
@@ -271,6 +270,7 @@ class RoleTree:
             or words.OUTPUT_CLASS.search(module.type) is not None
         )
 
+    @cached_method
     def _role_by_name(self, path: str) -> Role | None:
         """The role of a module, and of the layers inside it, by its class and name."""
         module = self.modules[path]
