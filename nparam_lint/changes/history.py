@@ -96,7 +96,7 @@ class History(Struct, frozen=True):
 
 
 def read_history(request: HistoryRequest) -> History:
-    """Build the model at each commit. Raises NoInterpreter, and GitError for what git cannot do."""
+    """Build the model at each commit. Raises UsageError."""
     start, repository = time.monotonic(), request.states.repository
     tip = repository.resolve("HEAD")
     since = repository.merge_base(request.since) if request.since else None

@@ -48,7 +48,7 @@ def compare_revisions(
 ) -> DiffReport:
     """What changed at and below some `paths` (none: in all of the project). `declared_only`: only
     models with a budget, then or now. `tolerance`: the drift that is allowed without a budget that
-    explains it; None: any. Raises NoInterpreter, and UsageError for a path that never was."""
+    explains it; None: any. Raises UsageError, as for a path that never was."""
     start = time.monotonic()
     moved, back = past.moves.files, past.moves.back
     places_then, places_now = past.places(paths, now)

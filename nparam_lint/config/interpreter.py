@@ -40,10 +40,6 @@ class Interpreter(Struct, frozen=True):
 ENVIRONMENTS = (".venv", "venv")  # folders that have one
 
 
-class NoInterpreter(UsageError):
-    """An interpreter that was asked for by name does not exist."""
-
-
 def find_interpreter(
     home: Path,
     environ: Mapping[str, str],
@@ -52,7 +48,7 @@ def find_interpreter(
     reason: str = "",
 ) -> Interpreter:
     """The interpreter that builds the models of the project at `home`: the one that `name` stands
-    for (who says so is the `reason`), or the nearest to `place`. Raises NoInterpreter where the
+    for (who says so is the `reason`), or the nearest to `place`. Raises UsageError where the
     name is of nothing that can be run."""
     if name:
         return Interpreter(named_interpreter(name, home, reason), reason)
@@ -70,15 +66,15 @@ def find_interpreter(
 
 def named_interpreter(value: str, base: Path, why: str) -> str:
     """The executable that `value` names: its path, relative to `base`, or that of an environment.
-    `why`: where it was asked for. Raises NoInterpreter."""
+    `why`: where it was asked for. Raises UsageError."""
     path = Path(value).expanduser()
-    if os.sep not in value and not (base / path).exists() and (found := which(value)):
-        return found
+    if os.sep not in value and not (base / path).exists() and (command := which(value)):
+        return command
     path = path if path.is_absolute() else base / path
     if path.is_dir():  # an environment rather than its executable
         path = _executable(path) or path
     if not path.is_file():
-        raise NoInterpreter(
+        raise UsageError(
             f"no interpreter at {path} ({why}, {value!r}): name an existing one, such as "
             ".venv/bin/python, or leave it out to have it found"
         )

@@ -79,7 +79,7 @@ class Session(Struct, frozen=True):
 
     def with_interpreter(self) -> Session:
         """The same, with the interpreter that builds the models: the one that is known, or named,
-        or the nearest to the place. Raises NoInterpreter."""
+        or the nearest to the place. Raises UsageError."""
         if self.interpreter:
             return self
         name, reason = self.settings.python, self.settings.python_from

@@ -78,8 +78,8 @@ def check(
     `find_causes`: finds out what broke a budget. `division`: which part of the models is judged.
 
     `with_dependents`: the declared models elsewhere in the project that depend on `paths` are
-    checked as well; a path may be data that they read, or deleted. Raises NoInterpreter, and
-    UsageError for a path outside the project.
+    checked as well; a path may be data that they read, or deleted. Raises UsageError,
+    as for a path outside the project.
     """
     start, elsewhere = time.monotonic(), None
     try:
@@ -190,7 +190,7 @@ def as_the_project_builds(source: ProjectSource, selection: Selection) -> Select
 def show(session: Session, targets: Sequence[Target]) -> Report:
     """The models that `targets` of one project name, with every parameter, and their budgets where
     they have any; a target without arguments also in each way in which the project builds it, which
-    stands for it where its defaults do not build it. Raises NoInterpreter."""
+    stands for it where its defaults do not build it. Raises UsageError."""
     start = time.monotonic()
     with reused_worker():
         source = read_targets(session, targets)
@@ -243,7 +243,7 @@ def _models_that_reach(path: str, session: Session) -> Report:
 
 def models_of_file(session: Session, path: Path) -> Report:
     """The models that a file defines; where its lines make nothing of these, since none can be
-    built alone, those of the project that lead to it. Raises NoInterpreter."""
+    built alone, those of the project that lead to it. Raises UsageError."""
     with reused_worker():
         report = check(session, [path], with_dependents=False)
         return with_lines_of(place_of(path, session.root), report, session)

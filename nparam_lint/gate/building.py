@@ -32,7 +32,7 @@ def count_models(
     """Build and count every candidate; the measurements are by its number. `source`: the one that
     they come from. `meanwhile` is called while the worker is busy.
 
-    Raises NoInterpreter where the settings name an interpreter that does not exist.
+    Raises UsageError where the settings name an interpreter that does not exist.
     """
     if not requests:
         meanwhile()

@@ -15,10 +15,10 @@ import pytest
 import nparam_lint
 from nparam_lint.config.interpreter import (
     Interpreter,
-    NoInterpreter,
     environments_in,
     find_interpreter,
 )
+from nparam_lint.ground.errors import UsageError
 
 pytestmark = pytest.mark.skipif(
     os.name != "posix", reason="makes environments of links, as they are laid out on POSIX"
@@ -87,7 +87,7 @@ def test_other_names(root: Path, place: str, name: str, value: str) -> None:
 
 @pytest.mark.parametrize("value", ["absent/bin/python", "absent", "/absent/python", "empty"])
 def test_what_is_not_there(root: Path, value: str) -> None:
-    with pytest.raises(NoInterpreter) as caught:
+    with pytest.raises(UsageError) as caught:
         named(root, value)
     for part in (value, "asked for by the test", ".venv/bin/python"):
         assert part in str(caught.value)

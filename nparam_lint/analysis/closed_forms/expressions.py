@@ -96,10 +96,6 @@ KINDS: dict[type[ast.AST], str] = {
 }
 
 
-class NotRead(ArithmeticError):
-    """What is written is about something else than numbers, or about too large ones."""
-
-
 def polynomial_of(formula: Formula) -> Polynomial:
     """Raises ArithmeticError."""
     return read(read_expression(formula.text))
@@ -107,7 +103,8 @@ def polynomial_of(formula: Formula) -> Polynomial:
 
 def read(node: ast.expr) -> Polynomial:
     """The form that an expression of numbers denotes, in which a quotient by a number is exact.
-    Raises ArithmeticError: NotRead, or where it divides by zero."""
+    Raises ArithmeticError where it divides by zero, and for what is about something else than
+    numbers, or about too large ones."""
     match node:
         case ast.Name(id=name):
             return Polynomial.generator(name)
@@ -122,7 +119,7 @@ def read(node: ast.expr) -> Polynomial:
         case ast.BinOp(left=left, op=op, right=right):
             first, second = read(left), read(right)
             if isinstance(op, ast.Pow) and second.constant_term > limits.EXPONENT:
-                raise NotRead
+                raise OverflowError
             if isinstance(op, ast.Div) and second.number:
                 return first * Fraction(1, second.number)
             return combined(_kind(op), first, second)
@@ -142,11 +139,11 @@ def read(node: ast.expr) -> Polynomial:
             forms = [*map(read, [left, *sides])]
             links = zip(operations, forms, forms[1:], strict=False)
             return combined("and", *(combined(_kind(op), *both) for op, *both in links))
-    raise NotRead
+    raise ArithmeticError
 
 
 def _kind(operation: ast.AST) -> str:
-    """Raises NotRead."""
+    """Raises ArithmeticError."""
     if type(operation) not in KINDS:
-        raise NotRead
+        raise ArithmeticError
     return KINDS[type(operation)]
