@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from nparam_lint.analysis.roles import module_roles
+from nparam_lint.analysis import roles
 from nparam_lint.report import Options
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats import render
@@ -43,7 +43,7 @@ def notebook_html(document: Document, measured: Measured) -> str:
             amount += f" ({human_bytes(count)})"
         counts += f"<tr><th>{escape(metric.label)}</th><td>{amount}</td></tr>"
     modules = module_table(Modules(measured.modules, None, _ROWS), measured.call)
-    page = render("html", replace(document, roles_of=module_roles.module_roles), Options())
+    page = render("html", replace(document, roles_of=roles.module_roles), Options())
     frame = (
         f'<iframe title="modules of {name}" sandbox="allow-scripts" srcdoc="{html.escape(page)}" '
         f'style="width:100%;height:{_HEIGHT}px;border:0"></iframe>'

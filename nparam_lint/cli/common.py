@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from nparam_lint.analysis.roles import module_roles
+from nparam_lint.analysis import roles
 from nparam_lint.cli import progress
 from nparam_lint.config import projects
 from nparam_lint.config import session as sessions
@@ -263,7 +263,7 @@ def deliver(
     `failed`, 2 there is no answer."""
     name, look = format_for(options, session.settings), layout(options, session)
     if name == "html":
-        document = replace(document, roles_of=module_roles.module_roles)
+        document = replace(document, roles_of=roles.module_roles)
     if name == "github" and (step_summary := options.environ.get("GITHUB_STEP_SUMMARY")):
         # GitHub drops one that is too long as a whole, what other commands of the step wrote
         # included.

@@ -18,9 +18,8 @@ from nparam_lint.analysis.closed_forms.form_writer import factored
 from nparam_lint.analysis.closed_forms.observations import Variable, variable_of
 from nparam_lint.analysis.documents.sweep_document import SweepResult, summary, sweep_document
 from nparam_lint.analysis.model_builder import Model
-from nparam_lint.analysis.sweep.configurations import Grid
 from nparam_lint.analysis.sweep.row_lines import COLUMNS, csv_head, csv_line, json_line
-from nparam_lint.analysis.sweep.sweep import Mismatch, Sweep, SweepRow
+from nparam_lint.analysis.sweep.sweep import Grid, Mismatch, Sweep, SweepRow
 from nparam_lint.analysis.varied import grid_of, row_of
 from nparam_lint.cache.store import Store
 from nparam_lint.cli import common

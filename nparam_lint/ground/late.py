@@ -25,7 +25,6 @@ LATE = frozenset(
     analysis.boundaries
     analysis.missing_term
     analysis.roles
-    analysis.roles.module_roles
     api.editor.server
     api.notebook
     cache.housekeeping

@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nparam_lint.analysis.documents.compare_document import grouped
-from nparam_lint.analysis.roles import ROLES, find_roles
-from nparam_lint.analysis.roles.module_roles import module_roles
+from nparam_lint.analysis.roles import ROLES, find_roles, module_roles
 from nparam_lint.count.measured import Measured, ModuleRow, ParameterRow
 
 

@@ -18,9 +18,8 @@ import pytest
 from msgspec.structs import replace
 
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
-from nparam_lint.analysis.sweep.configurations import Grid
 from nparam_lint.analysis.sweep.row_lines import csv_head, csv_line
-from nparam_lint.analysis.sweep.sweep import SweepRow
+from nparam_lint.analysis.sweep.sweep import Grid, SweepRow
 from nparam_lint.analysis.varied import grid_of, value_of
 from nparam_lint.cli import common
 from nparam_lint.cli import sweep as command

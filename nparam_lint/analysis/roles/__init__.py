@@ -21,12 +21,13 @@ from msgspec import Struct, field
 
 from nparam_lint.analysis.roles import role_words as words
 from nparam_lint.analysis.roles.layer_shapes import shape_roles
+from nparam_lint.count.measured import ParameterRow
 from nparam_lint.discover.source_tree import cached_method
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.count.measured import Measured, ModuleRow, ParameterRow
+    from nparam_lint.count.measured import Measured, ModuleRow
 
 Role = Literal[
     "embedding", "attention", "feed-forward", "recurrent", "convolution", "norm", "output", "other"
@@ -84,6 +85,25 @@ def find_roles(measured: Measured) -> Roles:
         for (path, role), because in reasons.items()
     )
     return Roles(parts, tuple(tied), output_tied)
+
+
+def module_roles(
+    modules: Sequence[ModuleRow], parameters: Sequence[ParameterRow]
+) -> dict[str, str]:
+    """Path → role, of each module of a picture that holds parameters; of one that holds some of
+    several roles, that of most. Without the parameters, and so without their shapes, what the
+    classes and names of the modules say."""
+    tree = RoleTree(modules, parameters)
+    counts: dict[str, Counter[str]] = {}
+    for row in parameters or [
+        ParameterRow(f"{module.path}.weight".removeprefix("."), (module.own,), "", True)
+        for module in modules
+        if module.own
+    ]:
+        role, _ = tree.role_of(row)
+        roles = counts.setdefault(row.name.rpartition(".")[0], Counter())
+        roles[role] += math.prod(row.shape)
+    return {path: roles.most_common(1)[0][0] for path, roles in counts.items()}
 
 
 # --- the modules ----------------------------------------------------------------------------------

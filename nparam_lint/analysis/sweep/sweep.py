@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from itertools import islice
+from math import prod
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct, field
@@ -17,7 +18,7 @@ from nparam_lint.analysis.closed_forms.requirements import Requirements
 from nparam_lint.count.measured import NotMeasured
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from nparam_lint.analysis.closed_forms.form_records import Derived
     from nparam_lint.analysis.closed_forms.observations import Outcome, Point, Value
@@ -25,6 +26,34 @@ if TYPE_CHECKING:
 
 # Failures that say nothing about the form: the model was too large to be built here.
 _TOO_LARGE = ("timed_out", "out_of_memory", "died")
+
+
+class Grid(Struct, frozen=True):
+    """All combinations of the `values` of some arguments; the last argument changes first."""
+
+    values: Mapping[str, Sequence[Value]]
+
+    def __iter__(self) -> Iterator[Point]:
+        for row in _combinations([*self.values.values()]):
+            yield dict(zip(self.values, row, strict=True))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.values)
+
+    @property
+    def count(self) -> int:
+        return prod(map(len, self.values.values()))
+
+
+def _combinations(columns: Sequence[Sequence[Value]]) -> Iterator[tuple[Value, ...]]:
+    """As `itertools.product`, which keeps every value of a range in memory."""
+    if not columns:
+        yield ()
+        return
+    for value in columns[0]:
+        for row in _combinations(columns[1:]):
+            yield (value, *row)
 
 
 class SweepRow(Struct, frozen=True):
