@@ -52,13 +52,23 @@ class CaseSolver:
         for rule in form.rules:
             self.follow(rule)
         self.rules = [*form.rules, *self.arguments.rules]
-        self.active = list(self.arguments.unknowns.values())
-        self.passive: list[Unknown] = []
-        self.idle: dict[str, int] = {}
-        self.constant = 0
-        self.prepare(form)
+        unknowns, ties = self.arguments.unknowns, self.arguments.ties
+        # The count as a function of the unknowns.
+        numbers = exactly({n: v for n, v in history.base.items() if n not in self.arguments.open})
+        fixed = {name: Polynomial.constant(value) for name, value in numbers.items()}
+        total = substituted(form.total, fixed)
+        for name, tie in reversed(ties.items()):
+            total = substituted(total, {name: substituted(tie, fixed)})
+        in_rules = self.arguments.behind(n for rule in self.rules for n in rule.names)
+        others = {name: u for name, u in unknowns.items() if name not in total.names}
+        self.active = [self.limited(u, form) for u in unknowns.values() if u.name in total.names]
+        self.passive = [unknown for name, unknown in others.items() if name in in_rules]
+        self.idle = {name: u.base for name, u in others.items() if name not in in_rules}
+        self.constant = int(total.constant_term)
+        self.count = compiled(total, [unknown.name for unknown in self.active])
+        self.growing = growing(total, {u.name: u.low for u in self.active})
         names = [unknown.name for unknown in (*self.active, *self.passive)]
-        self.requirements = Requirements(history.base, names, self.arguments.ties, self.rules)
+        self.requirements = Requirements(history.base, names, ties, self.rules)
 
     def follow(self, rule: ArgumentRule) -> None:
         """Let arguments that the model itself ties to the unknowns (`d_ff == 4*d_model`) follow
@@ -68,24 +78,6 @@ class CaseSolver:
         for name, form in sorted(rule.solutions.items(), key=lambda item: item[0] in open_):
             if (is_tied or name in open_) and self.arguments.tie(name, form):
                 return
-
-    def prepare(self, form: ClosedForm) -> None:
-        """The count as a function of the unknowns, and which of them are known to add to it."""
-        unknowns, ties = self.arguments.unknowns, self.arguments.ties
-        base = self.history.base
-        numbers = exactly({n: v for n, v in base.items() if n not in self.arguments.open})
-        fixed = {name: Polynomial.constant(value) for name, value in numbers.items()}
-        total = substituted(form.total, fixed)
-        for name, tie in reversed(ties.items()):
-            total = substituted(total, {name: substituted(tie, fixed)})
-        in_rules = self.arguments.behind(n for rule in self.rules for n in rule.names)
-        self.active = [self.limited(u, form) for u in self.active if u.name in total.names]
-        others = {name: u for name, u in unknowns.items() if name not in total.names}
-        self.passive = [unknown for name, unknown in others.items() if name in in_rules]
-        self.idle = {name: u.base for name, u in others.items() if name not in in_rules}
-        self.constant = int(dict(total.terms).get((), 0))
-        self.count = compiled(total, [unknown.name for unknown in self.active])
-        self.growing = growing(total, {u.name: u.low for u in self.active})
 
     def limited(self, unknown: Unknown, form: ClosedForm) -> Unknown:
         """Without models of so many layers that building them takes minutes."""
@@ -109,9 +101,14 @@ class CaseSolver:
         the first."""
         answer = CaseAnswer()
         for _ in range(limits.SOLUTION_ROUNDS):
-            more = replace(aim, number=aim.number + limits.SPARE_SOLUTIONS)
-            active, growing, passive = self.active, self.growing, self.passive
-            search = Searching(self.count, self.requirements, active, growing, more, passive)
+            search = Searching(
+                self.count,
+                self.requirements,
+                self.active,
+                self.growing,
+                replace(aim, number=aim.number + limits.SPARE_SOLUTIONS),
+                self.passive,
+            )
             search.run()
             answer.is_cut, answer.limits, answer.points = search.is_cut, search.limits, []
             for solution, values, outcome in self.outcomes(search.solutions):

@@ -51,7 +51,7 @@ def solve(
     target: Target,
     selector: Selector,
 ) -> TargetAnswers:
-    """`text`: the target as it was written. Raises UsageError and NoInterpreter."""
+    """`text`: the target as it was written. Raises UsageError."""
     with reused_worker():
         model = Model(session, target, selector)
         first = model.first()
@@ -174,10 +174,20 @@ class _Solver:
     def __init__(
         self, question: Question, arguments: Arguments, blank: Solved, derived: _Forms
     ) -> None:
+        """Raises UsageError for unknowns that cannot be varied, or need not be."""
         self.question, self.arguments = question, arguments
         self.cases = [CaseSolver(arguments, derived.history, form) for form in derived.forms]
         is_complete = not any(form.left_out for form in derived.forms)
-        self.check(blank.call, derived.forms, is_complete)
+        unknowns, counts = arguments.unknowns, {case.constant for case in self.cases}
+        for form in derived.forms:
+            for name in form.fixed.keys() & arguments.open:
+                raise UsageError(f"{name} cannot be varied in {blank.call}: {form.fixed[name]}")
+        is_idle = is_complete and not any(case.active for case in self.cases)
+        if unknowns and len(counts) == 1 and is_idle:
+            verb = "makes" if len(unknowns) == 1 else "make"
+            raise UsageError(
+                f"{', '.join(unknowns)} {verb} no difference to the count of {blank.call}"
+            )
         forms = []
         for form in derived.forms:
             rules = [str(rule) for rule in form.limits if rule.names & arguments.open]
@@ -193,18 +203,6 @@ class _Solver:
         first, *further = (case.idle for case in self.cases)
         idle = {n: v for n, v in first.items() if all(n in case_idle for case_idle in further)}
         self.blank = replace(blank, forms=tuple(forms), idle=idle, doubts=tuple(doubts))
-
-    def check(self, call: str, forms: Sequence[ClosedForm], is_complete: bool) -> None:
-        """Raises UsageError for unknowns that cannot be varied, or need not be."""
-        for form in forms:
-            for name in form.fixed.keys() & self.arguments.open:
-                raise UsageError(f"{name} cannot be varied in {call}: {form.fixed[name]}")
-        unknowns = self.arguments.unknowns
-        counts = {case.constant for case in self.cases}
-        is_idle = is_complete and not any(case.active for case in self.cases)
-        if unknowns and len(counts) == 1 and is_idle:
-            verb = "makes" if len(unknowns) == 1 else "make"
-            raise UsageError(f"{', '.join(unknowns)} {verb} no difference to the count of {call}")
 
     def to(self, budget: int) -> Solved:
         question = self.question

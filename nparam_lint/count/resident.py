@@ -94,7 +94,7 @@ def connect(place: str) -> Host | None:
     ours = (pipes[0][1], pipes[1][0], pipes[2][0])
     mask = os.umask(0o077)
     os.umask(mask)
-    kept = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
+    signals = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
     request = {
         "do": "build",
         "cwd": os.getcwd(),  # noqa: PTH109
@@ -107,7 +107,7 @@ def connect(place: str) -> Host | None:
         "nice": os.getpriority(os.PRIO_PROCESS, 0),
         "cores": sorted(os.sched_getaffinity(0)),
         "blocked": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
-        "ignored": [number for number in kept if signal.getsignal(number) == signal.SIG_IGN],
+        "ignored": [number for number in signals if signal.getsignal(number) == signal.SIG_IGN],
     }
     patience = LONG_PATIENCE if place in _started else PATIENCE
     connection = _ask(place, request, theirs, patience)

@@ -116,15 +116,26 @@ def list_files(
         names = (n.removeprefix(prefix) for n in tracked or () if n.startswith(prefix))
         return _existing(path, names)
 
-    if tracked is not None:
-        below = tracked_below
-    return _listed(root, paths, exclude, below or list_below)
+    listed_below = (below or list_below) if tracked is None else tracked_below
+    is_excluded = matcher(tuple(exclude))
+    files: set[str] = set()
+    for path in paths or (root,):
+        relative = place_of(path, root)
+        if _is_readable_file(path):
+            if path.suffix == ".py":
+                files.add(relative)
+        elif os.path.isdir(path):  # noqa: PTH112
+            names = (name for name in listed_below(path) if name.endswith((".py", "/")))
+            inside = (join(relative, name) for name in names)
+            files.update(name for name in inside if not is_excluded(name))
+        else:
+            raise FileNotFoundError(f"{path} does not exist")
+    return sorted(files)
 
 
 def list_importable(root: Path, below: _Below | None = None) -> list[str]:
     """All Python files that the project's imports may reach: nothing excluded, submodules too."""
-    below = below or list_below
-    files = set(_listed(root, (), (), below))
+    files = set(list_files(root, below=below))
     try:
         modules = (root / ".gitmodules").read_text("utf-8", "replace")
     except OSError:
@@ -132,7 +143,7 @@ def list_importable(root: Path, below: _Below | None = None) -> list[str]:
     for match in re.finditer(r"^\s*path\s*=\s*(.+?)\s*$", modules, re.MULTILINE):
         submodule = root / match[1]
         if submodule.is_dir() and submodule.resolve().is_relative_to(root.resolve()):
-            files.update(_listed(root, [submodule], (), below))
+            files.update(list_files(root, [submodule], below=below))
     return sorted(files)
 
 
@@ -224,23 +235,6 @@ def reader(root: Path) -> Callable[[str], bytes]:
             return file.read()
 
     return read
-
-
-def _listed(root: Path, paths: Sequence[Path], exclude: Sequence[str], below: _Below) -> list[str]:
-    is_excluded = matcher(tuple(exclude))
-    files: set[str] = set()
-    for path in paths or (root,):
-        relative = place_of(path, root)
-        if _is_readable_file(path):
-            if path.suffix == ".py":
-                files.add(relative)
-        elif os.path.isdir(path):  # noqa: PTH112
-            names = (name for name in below(path) if name.endswith((".py", "/")))
-            inside = (join(relative, name) for name in names)
-            files.update(name for name in inside if not is_excluded(name))
-        else:
-            raise FileNotFoundError(f"{path} does not exist")
-    return sorted(files)
 
 
 @cache

@@ -191,8 +191,8 @@ def returned_calls(
                 elif isinstance(target, ast.Tuple):  # `kind, sizes = NETS[name]`
                     for number, part in enumerate(target.elts):
                         if isinstance(part, ast.Name) and isinstance(value, ast.Subscript):
-                            one = ast.Subscript(value, ast.Constant(number))
-                            assigned.setdefault(part.id, []).append(one)
+                            element = ast.Subscript(value, ast.Constant(number))
+                            assigned.setdefault(part.id, []).append(element)
     callees: dict[str, None] = {}
     names: set[str] = set()
     while returned:

@@ -96,10 +96,12 @@ def with_value(form: Polynomial, condition: Condition) -> Iterator[Polynomial]:
 def divided(form: Polynomial, conditions: Iterable[Condition]) -> Polynomial:
     """The form, where `b*(a//b)` is `a` because `a % b == 0`."""
     for condition in conditions:
+        if condition.operation != "==":
+            continue
         match remainder_of(condition.form):
-            case (top, bottom, 0) if condition.operation == "==":
-                if bottom.factors is None or bottom.factors[0] != 1:
-                    continue
+            case (top, Polynomial(((_, 1),)) as bottom, 0) if all(
+                isinstance(generator, str) for generator in bottom.generators
+            ):
                 product = bottom * quotient_of(top, bottom)
                 terms = (Polynomial((term,)) for term in form.terms)
                 shares = ((term, quotient(term, product)) for term in terms)

@@ -69,7 +69,6 @@ class Built(Struct, frozen=True):
 
 NamedParameter = tuple[Sequence[str], str]  # its names, and where it was made
 Outcome = Built | NotMeasured
-Ask = Callable[[Sequence[Point]], Sequence[Outcome]]
 
 
 def exactly(point: Point) -> dict[str, int | Fraction]:
@@ -89,7 +88,12 @@ class BuildHistory:
     the arguments of the call, where a variable's base is another value; `base`: those of names that
     a point lacks."""
 
-    def __init__(self, ask: Ask, variables: Sequence[Variable], call: Point | None = None) -> None:
+    def __init__(
+        self,
+        ask: Callable[[Sequence[Point]], Sequence[Outcome]],
+        variables: Sequence[Variable],
+        call: Point | None = None,
+    ) -> None:
         self._ask, self.variables = ask, variables
         self.base: dict[str, Value] = {v.name: v.base for v in variables}
         self._origin = {**self.base, **(call or {})}

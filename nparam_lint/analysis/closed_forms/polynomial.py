@@ -240,14 +240,6 @@ class Polynomial(Struct, frozen=True, dict=True):
         return max(powers, default=1)
 
     @property
-    def factors(self) -> tuple[Number, tuple[str, ...]] | None:
-        """A number and the names that it is multiplied with, if it is nothing else."""
-        if len(self.terms) != 1 or not all(isinstance(g, str) for g in self.generators):
-            return None
-        ((monomial, number),) = self.terms
-        return number, tuple(str(name) for name, power in monomial for _ in range(power))
-
-    @property
     def number(self) -> Number | None:
         """Its value where it is a constant."""
         return None if self.generators else self.constant_term

@@ -42,13 +42,13 @@ def _least(generator: Generator) -> Fraction | None:
     if isinstance(generator, str):
         return Fraction(0)
     bounds = [lower_bound(part) for part in generator.parts]
-    known = [low for low in bounds if low is not None]
+    lows = [low for low in bounds if low is not None]
     if generator.kind == "max":
-        return max(known, default=None)
-    if len(known) < len(bounds):
+        return max(lows, default=None)
+    if len(lows) < len(bounds):
         return None
     if generator.kind == "min":
-        return min(known)
-    if generator.kind not in _RISING or min(known) < 0:
+        return min(lows)
+    if generator.kind not in _RISING or min(lows) < 0:
         return None
-    return Fraction(generator.kind == "**" and known[0] >= 1)
+    return Fraction(generator.kind == "**" and lows[0] >= 1)

@@ -306,12 +306,20 @@ class CompareDocument(JsonDocument):
 
 
 def _data(comparison: Comparison) -> CompareDocument:
-    models = [_model_data(compared) for compared in comparison.models]
-    measured = sum(isinstance(model, MeasuredComparison) for model in models)
+    models: list[MeasuredComparison | FailedComparison] = []
+    for compared in comparison.models:
+        model, measured, roles = compared.model, compared.model.measurement, compared.roles
+        sources = (compared, model, model.position, measured)
+        if isinstance(measured, Measured) and roles is not None:
+            numbers = {"roles": roles.counts, "counts": measured.counts.by_name()}
+            models.append(record(MeasuredComparison, *sources, roles, **numbers))
+        else:
+            models.append(record(FailedComparison, *sources))
+    number = sum(isinstance(model, MeasuredComparison) for model in models)
     summary = CompareSummary(
         models=len(models),
-        measured=measured,
-        not_measured=len(models) - measured,
+        measured=number,
+        not_measured=len(models) - number,
         seconds=comparison.seconds,
     )
     distances = comparison.distances
@@ -322,13 +330,3 @@ def _data(comparison: Comparison) -> CompareDocument:
         pairs=distances.records(comparison.given) if distances else (),
         summary=summary,
     )
-
-
-def _model_data(compared: Compared) -> MeasuredComparison | FailedComparison:
-    model, measured, roles = compared.model, compared.model.measurement, compared.roles
-    sources = (compared, model, model.position, measured)
-    if not isinstance(measured, Measured) or roles is None:
-        assert not isinstance(measured, Measured)
-        return record(FailedComparison, *sources)
-    counts = measured.counts.by_name()
-    return record(MeasuredComparison, *sources, roles, roles=roles.counts, counts=counts)
