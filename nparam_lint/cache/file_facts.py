@@ -50,14 +50,12 @@ class FactCache(Generic[_Value]):
 
     def get(self, key: str) -> _Value | None:
         """The value of that key; None where there is none."""
-        if key not in self._values:
-            return None
-        try:
-            value = json_decoder(self._kind).decode(self._values[key])
-        except (ValueError, RecursionError):  # all that msgspec raises, at wrong types too
-            del self._values[key]
-            return None
-        self._used_keys[key] = None
+        body = self._values.get(key)
+        value = None if body is None else decoded(body, self._kind)
+        if value is None:
+            self._values.pop(key, None)
+        else:
+            self._used_keys[key] = None
         return value
 
     def put(self, key: str, value: _Value) -> None:
@@ -128,7 +126,7 @@ def decoded(body: bytes, kind: type[_Value]) -> _Value | None:
     """The value of that kind that some JSON has; None for anything else."""
     try:
         return json_decoder(kind).decode(body)
-    except ValueError:  # all that msgspec raises
+    except (ValueError, RecursionError):  # all that msgspec raises, at wrong types too
         return None
 
 

@@ -40,7 +40,7 @@ def projects_of(
     first: Session,
     open_at: Callable[[Path, Path], Session],
     *,
-    is_whole: bool = False,
+    is_whole: bool,
 ) -> list[Project]:
     """What absolute `paths` lead to (none: all of the `first`), the outermost first. `open_at`:
     opens the project at a root, for a place in it. `is_whole`: no path leads out of the first.

@@ -190,7 +190,7 @@ class ProjectState:
         names: Iterable[str],
         variables: Mapping[str, str],
         installed: InstalledFiles,
-        untracked: Iterable[str] = (),
+        untracked: Iterable[str],
     ) -> None:
         """`names`: under which anything of the project could be imported; `variables`: those that
         Python code can see; `untracked`: files that a copy of what git has lacks."""

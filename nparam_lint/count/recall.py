@@ -28,7 +28,7 @@ from nparam_lint.cache.file_facts import decoded, load_packed, locked, packed, r
 from nparam_lint.count import moved_lines
 from nparam_lint.count.current_state import CODE, Facts, ProjectState, context_of
 from nparam_lint.count.measured import Measured, Measurement, NotMeasured
-from nparam_lint.discover.source_tree import cached_method
+from nparam_lint.discover.source_tree import cached_method, reachable
 from nparam_lint.ground.facts import answer, digest, fact
 from nparam_lint.ground.metrics import LADDER, is_present
 
@@ -328,14 +328,9 @@ class MeasurementCache:
     def _closure(self, imports: frozenset[str] | None) -> Facts:
         """The content of the files that were run for those that are given, themselves included
         (None: of all files)."""
-        below: set[str] = set()
-        todo = list(self.files if imports is None else imports)
-        while todo:
-            path = todo.pop()
-            if path in self.files and path not in below:
-                below.add(path)
-                todo += self.files[path].imports
-        return {fact(CODE, path): self.files[path].source for path in below}
+        starts = self.files if imports is None else imports & self.files.keys()
+        code = reachable(starts, lambda path: self.files[path].imports & self.files.keys())
+        return {fact(CODE, path): self.files[path].source for path in code}
 
     def save(self, torch: str | None, python: str | None, guards: tuple[str, ...]) -> None:
         """Keep what was learned; nothing of it if anything may have changed meanwhile, or if the
@@ -431,7 +426,6 @@ class MeasurementCache:
 
 def encoded(value: object) -> bytes:
     """The JSON of a value; equal values have equal ones."""
-
     return encode(value, order="sorted")
 
 

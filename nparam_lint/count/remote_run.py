@@ -55,7 +55,7 @@ def run_orders_on(
     names: Set[str],
     orders: Sequence[Order],
     files: Sequence[str],
-    meanwhile: Callable[[], None] = lambda: None,
+    meanwhile: Callable[[], None],
 ) -> Answers:
     """As `run_orders`, on the machines that the settings name, which get `files`: those of the
     project that a build may read. Nothing is recalled or remembered.
@@ -214,11 +214,6 @@ class _Run:
             why = next((f["reason"] for f, _ in frames if f.get("event") == "no torch"), why)
             return f"the machine {name}: {why}"
         self.first = self.first or {name: facts}
-        self._read(group, frames)
-        return None
-
-    def _read(self, group: _Group, frames: Sequence[tuple[dict[str, Any], bytes]]) -> None:
-        """Take in the frames of a group that was built to its end."""
         answers, results = Answers(), self.results
         end = read_answers(frames, group.orders, answers, self.secrets, None)
         assert end is not None  # the last of them says so
@@ -230,6 +225,7 @@ class _Run:
         self.guards = [guard for guard in guards if guard in answers.guards]
         results.torch, results.python = answers.torch, answers.python
         results.guards = tuple(self.guards)
+        return None
 
     def _give_up(self, group: _Group, why: str) -> None:
         failure = NotMeasured("NPL005", self.secrets.mask(why), cause="no_worker")

@@ -298,12 +298,19 @@ def read_answers(
 def measurement(ok: bool, body: bytes) -> Measurement:
     """A result as the worker sends it, checked field by field; one that cannot be read is not
     measured."""
-
     try:
         kind: type[Measurement] = Measured if ok else NotMeasured
         result = json_decoder(kind).decode(body)
         if isinstance(result, Measured):
-            _check(result)
+            rows = result.modules
+            if not rows or sum(row.own for row in rows) != result.counts.total:
+                raise ValueError("the rows do not add up")
+            if any(row.trainable + row.frozen != row.total for row in rows):
+                raise ValueError("what is trainable and what is frozen do not add up")
+            numbers = (n for row in rows for n in (row.own, row.total, row.trainable, row.buffers))
+            counts = [n for name in METRICS if (n := result.counts.of(name)) is not None]
+            if min(*numbers, *counts) < 0:
+                raise ValueError("a count is negative")
         elif not re.fullmatch(r"NPL00[34589]", result.code):
             raise ValueError(f"code {result.code}")
     except (ValidationError, ValueError) as error:
@@ -355,15 +362,3 @@ def _with_hint(result: Measurement, secrets: Secrets) -> Measurement:
     secret = next((name for name in secrets.names if repr(name) in result.reason), None)
     step = "which builds do not get; make the model build without it"
     return replace(result, hint=secret and f"{secret} looks like a secret, {step}")
-
-
-def _check(model: Measured) -> None:
-    """Raises ValueError for counts that cannot be right."""
-    if not model.modules or sum(row.own for row in model.modules) != model.counts.total:
-        raise ValueError("the rows do not add up")
-    if any(row.trainable + row.frozen != row.total for row in model.modules):
-        raise ValueError("what is trainable and what is frozen do not add up")
-    numbers = (n for row in model.modules for n in (row.own, row.total, row.trainable, row.buffers))
-    counts = [count for name in METRICS if (count := model.counts.of(name)) is not None]
-    if min(*numbers, *counts) < 0:
-        raise ValueError("a count is negative")

@@ -166,7 +166,7 @@ class Repository:
         """What git ignores; a directory that is ignored as a whole ends with `/`."""
         return self.listed("ls-files", "-o", "-i", "--exclude-standard", "--directory", "-z")
 
-    def renames(self, commit: str, *, staged: bool = False) -> dict[str, str]:
+    def renames(self, commit: str, *, staged: bool) -> dict[str, str]:
         """Old path → new path of the files that were renamed between a commit and now, which is the
         working tree or (`staged`) the index. Git sees no file that is not tracked."""
         # Unlike `diff`, it never refreshes the index on disk.

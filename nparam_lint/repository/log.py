@@ -29,8 +29,8 @@ def commits_that_change(
     repository: Repository,
     paths: Iterable[str],
     revision: str,
-    since: str | None = None,
-    first_parent: bool = False,
+    since: str | None,
+    first_parent: bool,
 ) -> list[Commit]:
     """The commits up to a revision (after `since`) that change one of these paths, newest first;
     and the merges that join them. `first_parent`: those of the branch itself, where a merge stands

@@ -151,7 +151,7 @@ def _attempt(
 
 
 def derive_all(
-    history: BuildHistory, traces: TracedModel, *, every_combination: bool = False
+    history: BuildHistory, traces: TracedModel, *, every_combination: bool
 ) -> tuple[list[Derived], list[str]]:
     """(the forms, the base's case first; the names of choices that have an effect but were
     skipped). `every_combination`: of the choices; otherwise each choice that has an effect is

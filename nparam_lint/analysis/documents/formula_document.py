@@ -107,7 +107,16 @@ def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[doc.Fact]:
     places = style.plural(case.verified, "other place")
     if formula.is_constant:
         if len(formula.cases) == 1:  # no choice was varied either
-            yield doc.Fact("fixed", _why_constant(formula.call))
+            name, _, arguments = clean(formula.call).partition("(")
+            why = f"there is no number to vary in {clean(formula.call)}"
+            if arguments == ")":
+                step = f"; if it takes one, write it in the call: {name}(NAME=NUMBER)"
+            else:
+                step = (
+                    ": only arguments written in the call are varied, not objects made before it; "
+                    f"make them in the call: {name}(Config(NAME=NUMBER))"
+                )
+            yield doc.Fact("fixed", why + step)
     elif case.is_proved:
         yield doc.Fact("proved", f"by following the constructor; right at {places}")
     else:
@@ -142,18 +151,6 @@ def _in_short(rules: Iterable[str]) -> list[str]:
         left = names[0] if len(names) == 1 else f"{end_of_all}({', '.join(names)})"
         texts.append(f"{left} {sign} {end}")
     return texts
-
-
-def _why_constant(call: str) -> str:
-    """Why the count is no formula, and how it would be one."""
-    name, _, arguments = clean(call).partition("(")
-    why = f"there is no number to vary in {clean(call)}"
-    if arguments == ")":
-        return f"{why}; if it takes one, write it in the call: {name}(NAME=NUMBER)"
-    return (
-        f"{why}: only arguments written in the call are varied, not objects made before it; make "
-        f"them in the call: {name}(Config(NAME=NUMBER))"
-    )
 
 
 def _listed(names: Sequence[str], between: str = ", ") -> str:
