@@ -23,12 +23,11 @@ if TYPE_CHECKING:
 
 
 class Interpreter(Struct, frozen=True):
-    """`python`: the executable. `reason`: why this one. `has_torch`: False means that the run
-    cannot work. `without`: (executable, reason) of those before it, which have no torch."""
+    """`python`: the executable. `reason`: why this one. `without`: (executable, reason) of those
+    before it, which have no torch; where none has, it is the first of them."""
 
     python: str
     reason: str
-    has_torch: bool = True
     without: tuple[tuple[str, str], ...] = ()
 
     @property
@@ -57,11 +56,11 @@ def find_interpreter(
         if _same(_prefix(python), sys.prefix) and not _own_has_torch():
             continue
         if _has_torch(python):
-            return Interpreter(python, why, True, tuple(without))
+            return Interpreter(python, why, tuple(without))
         without.append((python, why))
     if without:
-        return Interpreter(*without[0], False, tuple(without))
-    return Interpreter(sys.executable, "no other environment was found", _own_has_torch())
+        return Interpreter(*without[0], tuple(without))
+    return Interpreter(sys.executable, "no other environment was found")
 
 
 def named_interpreter(value: str, base: Path, why: str) -> str:

@@ -49,6 +49,7 @@ _PRIVATE = (
 _RELATIVE = re.compile(r"[~^@:{]")  # counted from another revision, by way of the history
 _LINK, _SUBMODULE = "120000", "160000"
 
+_CLONE = "clone with its whole history (fetch-depth: 0 of actions/checkout)"
 # How many old lines; where new lines begin, and how many.
 _HUNK = re.compile(r"@@ -[0-9]+(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@")
 
@@ -99,8 +100,7 @@ class Repository:
         if self.is_shallow():
             raise GitError(
                 f"there is no revision {revision!r} in this shallow clone; "
-                f"next: {self._fetch(revision, depth)}, or clone with its whole history "
-                "(fetch-depth: 0 of actions/checkout)"
+                f"next: {self._fetch(revision, depth)}, or {_CLONE}"
             )
         names = self.run("for-each-ref", "--format=%(refname:short)").split()
         near = [name for name in names if name.endswith(f"/{revision}")]
@@ -120,10 +120,7 @@ class Repository:
             return os.fsdecode(process.stdout).strip()
         why = f"{revision} and HEAD have no commit in common"
         if self.is_shallow():
-            raise GitError(
-                f"{why} in this shallow clone; next: git fetch --unshallow, or clone with its "
-                "whole history (fetch-depth: 0 of actions/checkout)"
-            )
+            raise GitError(f"{why} in this shallow clone; next: git fetch --unshallow, or {_CLONE}")
         raise GitError(f"{why}; next: compare with {revision} itself")
 
     def _fetch(self, revision: str, depth: str) -> str:

@@ -73,7 +73,7 @@ def test_a_path_of_an_interpreter_or_of_an_environment(root: Path, place: str, v
     found = named(root, value)
     assert Path(os.path.normpath(found.python)) == python
     assert named(root, str(python)).python == str(python)
-    assert (found.reason, found.has_torch) == ("asked for by the test", True)
+    assert found.reason == "asked for by the test"
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[object,
         places = [taken, *(place for place, _ in passed_over)]
         names = {f"{place_of(root, place, own)}/bin/python": place for place in places}
         without = [(names[python], why) for python, why in answer["without"]]
-        found[name] = (names[answer["python"]], answer["reason"]), without, answer["has_torch"]
+        found[name] = (names[answer["python"]], answer["reason"]), without
     return found
 
 
@@ -213,8 +213,7 @@ def place_of(root: Path, place: str, own: Path) -> str:
 @pytest.mark.parametrize("name", FOUND)
 def test_what_is_found(answers: dict[str, tuple[object, ...]], name: str) -> None:
     *_, taken, passed_over = FOUND[name]
-    has_torch = taken[0] != "own" and name != "no torch anywhere"
-    assert answers[name] == (taken, passed_over, has_torch)
+    assert answers[name] == (taken, passed_over)
 
 
 def test_our_own_in_the_project_is_found(root: Path) -> None:

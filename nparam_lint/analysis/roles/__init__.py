@@ -163,8 +163,23 @@ class RoleTree:
             if self.is_embedding(name):
                 return "embedding", f"held by {self._layer(name).type}"
         module, name = self._layer(row.name), row.name.rpartition(".")[2]
-        if layer_role := self._by_layer(module, name):
-            return layer_role
+        # What the class of the layer itself says, or the shapes that it holds.
+        is_linear = "Linear" in module.type
+        if module.embedding and not module.children:
+            if is_linear or "Conv" in module.type or words.is_output_name(module.name, True):
+                return "output", "turns states into tokens"
+            return "embedding", f"held by {module.type}"
+        is_vector = all(math.prod(s) == max(s, default=1) for s in module.shapes.values())
+        is_called_norm = words.NORM_WORDS & {*words.words_of(module.name)} and not is_linear
+        is_norm = is_vector and (is_called_norm or words.NORM_CLASS.search(module.type))
+        if module.type in words.TORCH_NORMS or is_norm:
+            return "norm", f"held by {module.type}"
+        is_cell = words.RECURRENT_CLASS.fullmatch(module.type) or words.CELL_CLASS.search(
+            module.type
+        )
+        if is_cell or words.RECURRENT_PARAMETER.match(name):
+            return "recurrent", f"held by {module.type}"
+        # What its own name says, then what is around it.
         if words.embeds_directly(name):
             return "embedding", f"called {name}"
         if name in words.OUTPUT_NAMES:
@@ -181,25 +196,6 @@ class RoleTree:
         if path != module.path:
             return role, f"in {path or '(root)'}, {self.modules[path].type}"
         return role, "beside its counterpart" if self._is_paired(module) else "by its name or class"
-
-    def _by_layer(self, module: _Module, name: str) -> tuple[Role, str] | None:
-        """What the class of the layer itself says, or the shapes that it holds."""
-        is_linear = "Linear" in module.type
-        if module.embedding and not module.children:
-            if is_linear or "Conv" in module.type or words.is_output_name(module.name, True):
-                return "output", "turns states into tokens"
-            return "embedding", f"held by {module.type}"
-        is_vector = all(math.prod(s) == max(s, default=1) for s in module.shapes.values())
-        is_called_norm = words.NORM_WORDS & {*words.words_of(module.name)} and not is_linear
-        is_norm = is_vector and (is_called_norm or words.NORM_CLASS.search(module.type))
-        if module.type in words.TORCH_NORMS or is_norm:
-            return "norm", f"held by {module.type}"
-        is_cell = words.RECURRENT_CLASS.fullmatch(module.type) or words.CELL_CLASS.search(
-            module.type
-        )
-        if is_cell or words.RECURRENT_PARAMETER.match(name):
-            return "recurrent", f"held by {module.type}"
-        return None
 
     def _reaches(self, module: _Module, role: Role, place: str) -> bool:
         """Whether a convolution is part of what is around it: pointwise ones are the Linear layers
