@@ -10,7 +10,7 @@ from keyword import iskeyword
 from msgspec.structs import replace
 
 from nparam_lint.analysis.closed_forms.derive import derive_all
-from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
+from nparam_lint.analysis.closed_forms.form_records import NoForm
 from nparam_lint.analysis.closed_forms.observations import (
     Built,
     Variable,
@@ -19,7 +19,6 @@ from nparam_lint.analysis.closed_forms.observations import (
 )
 from nparam_lint.analysis.documents.formula_data import FormulaResult
 from nparam_lint.analysis.documents.formula_document import formula_document
-from nparam_lint.analysis.formula_budget import budget_of
 from nparam_lint.analysis.model_builder import Model, NothingBuilt
 from nparam_lint.analysis.varied import named_values, row_of, value_of
 from nparam_lint.cli import common
@@ -133,8 +132,7 @@ def _write(result: FormulaResult, model: Model) -> None:
         where = f"; it is what {places} defines" if is_named and places else ""
         lack = f"{target.location} does not define {target.callable} itself{where}"
         raise UsageError(f"option --write: {lack}")
-    forms = [case for case in result.cases if isinstance(case, ClosedForm)]
-    text, choices = budget_of(forms, result.order)
+    text, choices = result.as_budget()
     try:
         line = docstring_edits.write_formula(text, target.arguments, definition, model.source)
     except (edits.Unsafe, edits.CannotWrite) as error:

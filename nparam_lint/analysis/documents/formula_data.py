@@ -77,6 +77,22 @@ class FormulaResult(Struct, frozen=True):
             also_matter=tuple(map(named, self.also_matter)),
         )
 
+    def as_budget(self) -> tuple[str, list[str]]:
+        """(the formula as the text of a budget, names of choices that it does not hold for), where
+        there is one. A choice between two values becomes a conditional; with more values, only the
+        case of the call is used."""
+        base, *further_cases = [case for case in self.cases if isinstance(case, ClosedForm)]
+        text = factored(base.total, self.order)
+        switches = list(dict.fromkeys(name for case in further_cases for name in case.case))
+        if len(further_cases) != 1 or len(switches) != 1:
+            return text, switches
+        (case,), (name,) = further_cases, switches
+        value = case.case[name]
+        condition = f"{name} == {value!r}"
+        if isinstance(value, bool):
+            condition = name if value else f"not {name}"
+        return f"({factored(case.total, self.order)}) if {condition} else ({text})", []
+
     @property
     def has_form(self) -> bool:
         return bool(self.cases) and all(isinstance(case, ClosedForm) for case in self.cases)
