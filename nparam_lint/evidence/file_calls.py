@@ -66,6 +66,7 @@ if TYPE_CHECKING:
 
 SCRIPT, FACTORY, TEST, INSIDE = 10, 16, 30, 40  # ranks
 _CONFIG_READERS = ("from_pretrained", "from_json_file")
+_INI_PARSERS = {"ConfigParser", "RawConfigParser", "SafeConfigParser"}
 _ENTRIES = 3  # of a table that a loop runs over
 
 
@@ -83,9 +84,6 @@ def owner_of(symbol: Symbol) -> Symbol:
     if symbol.kind != "method":
         return symbol
     return Symbol("class", symbol.where, symbol.name.rpartition(".")[0])
-
-
-_INI_PARSERS = {"ConfigParser", "RawConfigParser", "SafeConfigParser"}
 
 
 class FileCalls:
@@ -486,7 +484,7 @@ class FileCalls:
                         evidence, recipe=dataclasses.replace(evidence.recipe, call=changed)
                     )
                 if "by default" in option_note:
-                    gap = f"as in {command}; {option_note}"
+                    gap = f"{option_note}; as in {command}"
                     self.search.query.gaps.setdefault(str(target), gap)
                 told = note_on_change(later.at, is_made=True) if later else ""
                 whole_note = "; ".join(filter(None, (note, default, option_note, told)))

@@ -137,7 +137,7 @@ def nowhere_counted(report: Report) -> Skipped:
     for target, failure in skipped:
         failed = failed_ways.get(target)
         gap = report.gaps.get(target)
-        if gap and not (failed and gap in failed.way.note):
+        if gap and not (failed and gap in failed.way.words):
             failure = replace(failure, reason=gap)
         elif failed is not None and failure.cause == "arguments_missing":
             text = short_reason(failed.failure.reason, target.partition("::")[2])
