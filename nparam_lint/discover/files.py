@@ -225,7 +225,8 @@ def reader(root: Path) -> Callable[[str], bytes]:
 
     def read(path: str) -> bytes:
         # Not waiting for what a named pipe may never say.
-        descriptor = os.open(f"{folder}/{path}", os.O_RDONLY | getattr(os, "O_NONBLOCK", 0))
+        flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+        descriptor = os.open(f"{folder}/{path}", flags)
         with open(descriptor, "rb", buffering=0) as file:  # noqa: PTH123  # half the time
             state = os.fstat(descriptor)
             if not stat.S_ISREG(state.st_mode):

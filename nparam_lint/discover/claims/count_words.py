@@ -21,25 +21,12 @@ ABOUT = r"(?:about|around|approximately|approx\.?|roughly|circa|nearly)"
 UNIT_WORDS = {"thousand": "k", "million": "M", "billion": "B", "trillion": "T"}
 _UNITS = UNIT_WORDS | {"k": "k", "m": "M", "mil": "M", "mn": "M", "b": "B", "bn": "B", "g": "G"}
 _UNITS |= {"万": "e4", "萬": "e4", "만": "e4", "亿": "e8", "億": "e8", "억": "e8"}
-_UNITS |= {
-    "тыс": "k",
-    "млн": "M",
-    "млрд": "B",
-    "mio": "M",
-    "mrd": "B",
-    "millone": "M",
-    "milhõe": "M",
-}
+_UNITS |= {"тыс": "k", "млн": "M", "млрд": "B", "mio": "M", "mrd": "B"}
+_UNITS |= {"millone": "M", "milhõe": "M"}
 _UNITS |= {"mb": "M", "mib": "M", "megabyte": "M"}  # said of counts as often as of bytes
-_UNITS |= {
-    "t": "T",
-    "8": "e8",
-    "6": "M",
-    "4": "e4",
-    "3": "k",
-    "⁶": "M",
-    "³": "k",
-}  # powers of ten by their last digit
+_UNITS |= {"t": "T"}
+# Powers of ten by their last digit.
+_UNITS |= {"8": "e8", "6": "M", "4": "e4", "3": "k", "⁶": "M", "³": "k"}
 _EXPONENTS = {"T": 12, "G": 9, "B": 9, "e8": 8, "M": 6, "e4": 4, "k": 3}
 # "Parameters", and units, as other languages than English write them.
 NOUN_ABROAD = (

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from nparam_lint.ground.values import DocLine
 
 _SMALLEST_PLAIN = 100  # "takes 3 parameters" is about a function
+_SMALLEST_ABROAD = 100_000  # without a unit
 _LONGEST = 2000  # characters; what is longer is not a sentence
 
 _NUMBER = (
@@ -210,12 +211,13 @@ def _phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
         for match in re.finditer(pattern, sentence, _FLAGS):
             groups = match.groupdict()
             value = _value(groups)
+            if value is None or match.start("low") in offsets:
+                continue
             # The word is that for settings, too.
-            is_count = groups["low_suffix"] or (value and (value.bounds().high or 0) >= 100_000)
-            if value is not None and is_count and match.start("low") not in offsets:
+            if groups["low_suffix"] or (value.bounds().high or 0) >= _SMALLEST_ABROAD:
                 offsets.add(match.start("low"))
                 phrase = " ".join(match[0].split())
-                yield match.start("low"), phrase, selector_of(""), value
+                yield match.start("low"), phrase, Selector(), value
 
 
 def _is_of_class(sentence: str, match: re.Match[str]) -> bool:

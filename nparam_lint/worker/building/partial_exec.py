@@ -455,6 +455,8 @@ def changed_outside(call, namespace):
 def aliases(names, namespace):
     """The other names of a file that share a container with these: `net = CONFIG["net"]`."""
     changed = set().union(*(held_in(namespace.get(name)) for name in names))
+    if not changed:  # as mostly
+        return set()
     return {name for name, value in namespace.items() if not changed.isdisjoint(held_in(value))}
 
 
@@ -465,7 +467,8 @@ def held_in(value):
         item = todo.pop()
         if isinstance(item, CONTAINERS) and id(item) not in seen:
             seen[id(item)] = item
-            todo += item.values() if isinstance(item, dict) else item
+            # Not by a method of a package, which may load all that it names.
+            todo += dict.values(item) if isinstance(item, dict) else item
     return set(seen)
 
 
