@@ -29,6 +29,7 @@ from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.notation import Selector, Target, matches
 from nparam_lint.ground.orders import Ask
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Sequence, Set
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from nparam_lint.gate.candidates import Candidate
 
 
-_INDEX = re.compile(r"(^|\.)\d+(\.|$)")
+_INDEX = late_pattern(r"(^|\.)\d+(\.|$)")
 
 
 class NothingBuilt(UsageError):

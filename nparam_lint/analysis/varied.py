@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.nearest import did_you_mean
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from nparam_lint.count.measured import VariableRow
 
 NAME = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\[(?:\d+|'\w+')\])*"
-_NAME = re.compile(NAME)
-_RANGE = re.compile(r"(\d+)\.\.(\d+)(?::(\d+))?")
+_NAME = late_pattern(NAME)
+_RANGE = late_pattern(r"(\d+)\.\.(\d+)(?::(\d+))?")
 
 
 def is_name(text: str) -> bool:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from nparam_lint.cache.store import DAY, PARTIAL, TAG, is_tagged
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,9 +23,9 @@ LIMIT = 512_000_000  # bytes on the disk, of all projects together
 _TRIAL = "trial"  # an entry's name
 _BLOCK = 4096  # bytes; what a small file takes on most disks
 # Of every layout: another version's entries are removed here only, and count as well.
-_TOP = re.compile(r"v\d+")
-_UNFINISHED_TOP = re.compile(rf"v\d+\.[0-9a-f]{{16}}{re.escape(PARTIAL)}")
-_PROJECT = re.compile(r"[0-9a-f]{32}")
+_TOP = late_pattern(r"v\d+")
+_UNFINISHED_TOP = late_pattern(rf"v\d+\.[0-9a-f]{{16}}{re.escape(PARTIAL)}")
+_PROJECT = late_pattern(r"[0-9a-f]{32}")
 
 
 class CacheFile(Struct, frozen=True):

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from nparam_lint.gate.reading import config_files
 from nparam_lint.ground.lines import alike, lines_now, lines_of
 from nparam_lint.ground.paths import CONFIG_SUFFIXES
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import Position, SourceLine
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
     from nparam_lint.changes.states import Past
     from nparam_lint.gate.candidates import Candidate, ProjectSource
 
-_WORD = re.compile(r"[^\s,()\[\]{}:]+")
-_NAME = re.compile(r"[^\W\d]\w*")
+_WORD = late_pattern(r"[^\s,()\[\]{}:]+")
+_NAME = late_pattern(r"[^\W\d]\w*")
 
 
 class EditedLines:

@@ -12,6 +12,7 @@ from textwrap import indent
 
 from msgspec import Struct
 
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.version import __version__
 
 CHECK = "check --declared --staged"
@@ -24,11 +25,11 @@ LINES = {
 _URL = "https://github.com/nparam-lint/nparam-lint"
 # Those of .pre-commit-hooks.yaml.
 _STAGES = ("pre-commit", "pre-merge-commit", "pre-push")
-END = re.compile(r"^(?:exit|exec)\b.*\n?", re.MULTILINE)  # nothing behind it runs
-_NO_COMMAND = re.compile(r"(?:^|(?<=\s))#.*|https?://\S+")
+END = late_pattern(r"^(?:exit|exec)\b.*\n?", re.MULTILINE)  # nothing behind it runs
+_NO_COMMAND = late_pattern(r"(?:^|(?<=\s))#.*|https?://\S+")
 # A command or the id of a hook: no key or file, and no other hook's id. What reads the source alone
 # checks no count.
-_RUN = re.compile(r"""\bnparam[-_]lint(?![^\s"'},]|["']?:)(?!.*--static)""")
+_RUN = late_pattern(r"""\bnparam[-_]lint(?![^\s"'},]|["']?:)(?!.*--static)""")
 
 
 def line_for(hook: str, command: str) -> str:

@@ -4,7 +4,6 @@ needs."""
 from __future__ import annotations
 
 import os
-import re
 import secrets
 import shlex
 import sys
@@ -15,6 +14,7 @@ from pathlib import Path
 from nparam_lint.cli.hook_managers import END, Manager, line_for, manager_of, runs
 from nparam_lint.config.interpreter import named_interpreter
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.repository.git import Repository, open_repository
 
 USAGE = "nparam-lint install-hook [--pre-push] [--post-rewrite] [options]"
@@ -34,9 +34,9 @@ MORE = {
 }
 SOURCE = Path(__file__).with_name("hook.sh")
 _OURS = b"# The nparam-lint hook:"
-_OTHER_THAN_SHELL = re.compile(r"#!(?!.*\b(?:a|ba|da|k|z)?sh\b)")
+_OTHER_THAN_SHELL = late_pattern(r"#!(?!.*\b(?:a|ba|da|k|z)?sh\b)")
 # Parts of the paths of environments that uvx and pipx run make for one command.
-_TEMPORARY = re.compile(r"[/\\](?:(?:archive|builds)-v\d+|pipx[/\\](?:\.cache|cache))[/\\]")
+_TEMPORARY = late_pattern(r"[/\\](?:(?:archive|builds)-v\d+|pipx[/\\](?:\.cache|cache))[/\\]")
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from nparam_lint.cli.targets import locate
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.notation import FormulaError, TextError
 from nparam_lint.ground.notation.grammar import parse_value
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.report import Document
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ DESCRIPTION = (
     "Whole-number arguments with which a model has a given number of parameters, the best first; "
     "each is verified by building the model. Several targets, and several budgets, give one table."
 )
-_COMMA = re.compile(r"(?<!\d),|,(?!\d{3}(?:,|$))")  # not that in 124,475,904
+_COMMA = late_pattern(r"(?<!\d),|,(?!\d{3}(?:,|$))")  # not that in 124,475,904
 
 
 def add_arguments(parser: ArgumentParser) -> None:

@@ -18,11 +18,12 @@ from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.nearest import did_you_mean_path, nearest
 from nparam_lint.ground.notation import Selector, Target, TextError, parse_selected, parse_target
 from nparam_lint.ground.paths import relative_path
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from nparam_lint.config.session import Session
 
-_NAME = re.compile(r"\s*([^\W\d]\w*(?:\.[^\W\d]\w*)*)\s*(?=[(\[]|$)")
+_NAME = late_pattern(r"\s*([^\W\d]\w*(?:\.[^\W\d]\w*)*)\s*(?=[(\[]|$)")
 _CANDIDATES = 8
 
 

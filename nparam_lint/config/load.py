@@ -33,6 +33,7 @@ from nparam_lint.ground.notation.budget import Budget
 from nparam_lint.ground.notation.grammar import parse_value
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.paths import relative_path
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import Position
 
@@ -53,7 +54,7 @@ _ALIKE = 0.8  # how much a variable's name must be like that of a key to be mean
 _TABLES = ("budgets", "arguments", "severity", "overrides", "extend")
 _EXAMPLE = 'such as call = "train.py::build_model(path)"'
 _NOWHERE = Position("", 1, 1)
-_OUR_NAME = re.compile("nparams?[-_. ]?lint", re.IGNORECASE)
+_OUR_NAME = late_pattern("nparams?[-_. ]?lint", re.IGNORECASE)
 
 
 class ConfigError(UsageError):

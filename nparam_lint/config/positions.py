@@ -11,6 +11,7 @@ import sys
 from bisect import bisect_right
 from typing import TYPE_CHECKING
 
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ else:
     import tomli as tomllib
 
 Path = tuple[str, ...]  # of a key, through the tables; an element of an array by its number
-_TOKEN = re.compile(
+_TOKEN = late_pattern(
     r"""
     [\s,]+ | \#[^\n]*
     | (?P<text> \"{3}(?:\\.|[^\\])*?\"{3}(?!\") | '{3}.*?'{3}(?!') | "(?:\\.|[^"\\])*" | '[^']*')

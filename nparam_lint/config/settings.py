@@ -4,7 +4,6 @@ whichever source. What a run uses besides is its `Session`."""
 from __future__ import annotations
 
 import ast
-import re
 import sys
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -18,6 +17,7 @@ from nparam_lint.ground.metrics import DEVICE_NAMES
 from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.ground.notation import TextError, read_arguments, read_expression
 from nparam_lint.ground.notation.grammar import parse_tolerance
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.rule_catalogue import RULES
 
 if TYPE_CHECKING:
@@ -125,10 +125,10 @@ class Settings(Struct, frozen=True):
 
 # --- what a key may hold ---
 
-IN_FILE = re.compile(r"\s*([\w./-]+\.py)\s*::\s*")  # before a call: in the names of that file
+IN_FILE = late_pattern(r"\s*([\w./-]+\.py)\s*::\s*")  # before a call: in the names of that file
 _UNITS = {"MB": 10**6, "GB": 10**9, "MiB": 2**20, "GiB": 2**30}
-_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(MB|GB|MiB|GiB)")
-_TIME = re.compile(r"(\d+(?:\.\d+)?)\s*(m|h)")
+_MEMORY = late_pattern(r"(\d+(?:\.\d+)?)\s*(MB|GB|MiB|GiB)")
+_TIME = late_pattern(r"(\d+(?:\.\d+)?)\s*(m|h)")
 _SEVERITIES = ("error", "warning")
 _FEW = 100  # parameters: who writes `5` for a tolerance means 5 %
 _Text = Annotated[str, Meta(min_length=1)]

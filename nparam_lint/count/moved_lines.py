@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.json import decode, encode
 
+from nparam_lint.ground.patterns import late_pattern
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 Lines = dict[int, int]  # line before -> line now
 # What reads its own source, or what stands there for readers.
-_READERS = re.compile(
+_READERS = late_pattern(
     rb"__doc__|docopt|docstring|getsource|getcomments|getdoc|linecache|#\s*type:|tokenize|ast\.parse"
     rb"|\blineno|f_lineno|co_(?:firstlineno|consts|lines|code|linetable)|inspect\.(?:stack|trace)"
     rb"|getframeinfo|extract_stack|currentframe|_getframe"

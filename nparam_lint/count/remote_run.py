@@ -8,7 +8,6 @@ from one version of nparam-lint, Python and torch.
 
 from __future__ import annotations
 
-import re
 import statistics
 import time
 from concurrent.futures import FIRST_COMPLETED, CancelledError, wait
@@ -26,6 +25,7 @@ from nparam_lint.count.remote_machines import interpreters, machines_at, why_unf
 from nparam_lint.count.run import Answers, read_answers, with_names
 from nparam_lint.count.worker_environment import Secrets, worker_environment
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence, Set
@@ -43,11 +43,11 @@ SLOW = 2.0  # times as long as half of the groups: then it is started once more
 USUAL = 5.0  # seconds that a group is taken to need as long as none is done
 _TICK = 0.5  # seconds between two looks at what is slow
 # Variables that are about one machine, or about who uses it; so are those that name a place.
-_OF_A_MACHINE = re.compile(
+_OF_A_MACHINE = late_pattern(
     r"USER|LOGNAME|HOST(NAME|TYPE)?|LANG(UAGE)?|LC_.*|TMPDIR|TEMP|TMP"
     r"|(CUDA|NVIDIA|HIP|ROCR?|OMP|MKL|OPENBLAS|KMP|SLURM|PBS|KUBERNETES|DASK|CONDA|PYENV)_.*"
 )
-_PLACE = re.compile(r"(^|:)[/~]|^[A-Za-z]:\\")
+_PLACE = late_pattern(r"(^|:)[/~]|^[A-Za-z]:\\")
 
 
 def run_orders_on(

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from nparam_lint.cache import NEEDED, is_read_by_c
+from nparam_lint.ground.patterns import late_pattern
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ TEMPORARY_CACHES = (
     "MPLCONFIGDIR TORCHINDUCTOR_CACHE_DIR TRITON_CACHE_DIR NUMBA_CACHE_DIR HF_MODULES_CACHE"
     " TORCH_EXTENSIONS_DIR CUDA_CACHE_PATH"
 ).split()
-_SECRET_NAME = re.compile(
+_SECRET_NAME = late_pattern(
     r"TOKEN(?!IZ)|SECRET|PASS(W|PHRASE|CODE)|(^|_)CRED|CREDS|CREDENTIAL|PRIVATE"
     # Words that end so: MYPASS, but not a shell's PWD.
     r"|(?<!BY)(?<!COM)(?<!MON)(PASS|PW|(?<!^)(?<!^OLD)PWD|KEYS?|AUTH)\d*(_|$)"
@@ -60,27 +61,27 @@ _WHOLE = (
     r"^[^\s/@:]+:[^\s/@]{3,}@[\w.-]+|^(?:Basic|Bearer) [\w+/=.-]{8,}$"
     r"|\bhooks\.slack\.com/services/\S+|\bdiscord(?:app)?\.com/api/webhooks/\S+"
 )
-_SECRET_VALUE = re.compile(f"{_IN_ADDRESS}|{_NAMED}|{_TOKENS}|{_WHOLE}", re.IGNORECASE)
-_CREDENTIALS = re.compile(f"{_IN_ADDRESS}|{_TOKENS}")  # in any text
+_SECRET_VALUE = late_pattern(f"{_IN_ADDRESS}|{_NAMED}|{_TOKENS}|{_WHOLE}", re.IGNORECASE)
+_CREDENTIALS = late_pattern(f"{_IN_ADDRESS}|{_TOKENS}")  # in any text
 # Values that look random: 40 hexadecimal digits; a key in base 64, which has small and capital
 # letters and several digits. (The names of GPUs have dashes among their digits.)
-_RANDOM = re.compile(
+_RANDOM = late_pattern(
     r"[0-9a-fA-F]{40,}|(?=.*[a-z])(?=.*[A-Z])(?=.*\d.*\D.*\d)(?!.*[0-9a-f]{8}(-[0-9a-f]{4}){3})"
     r"[\w+=-][\w+/=-]{19,}"
 )
 # Values that are never secret.
-_PLAIN = re.compile(r".{0,3}|\d{1,9}|true|false|none|null|auto|disabled|enabled", re.I | re.S)
-_OF_TOOLS = re.compile(r"^(SSH|GPG|GIT)_")  # they reach what is not the build's
+_PLAIN = late_pattern(r".{0,3}|\d{1,9}|true|false|none|null|auto|disabled|enabled", re.I | re.S)
+_OF_TOOLS = late_pattern(r"^(SSH|GPG|GIT)_")  # they reach what is not the build's
 # What a terminal, a shell or a CI service sets for this one run: no count may depend on it, so that
 # a measurement from one terminal is valid in the next, although some library asks for its width.
-_PASSING = re.compile(
+_PASSING = late_pattern(
     r"^(_|SHLVL|PWD|OLDPWD|COLUMNS|LINES|STY|TMUX|DISPLAY|XAUTHORITY|WINDOWID|COLORTERM|VTE_VERSION"
     r"|PRE_COMMIT.*|PYTEST_.*|TERM.*|RUNNER_TRACKING_ID|GITHUB_(RUN|SHA|REF|EVENT|ACTION|ENV|OUTPUT"
     r"|STATE|STEP|PATH|JOB|HEAD|BASE|WORKFLOW|ACTOR|TRIGGERING)(_.*)?|CI_(JOB|PIPELINE|COMMIT|RUNNER"
     r"|BUILD|CONCURRENT|MERGE)_.*|(TMUX|VSCODE|ITERM|KITTY|ALACRITTY|WEZTERM|KONSOLE|WAYLAND|DBUS"
     r"|XDG_SESSION)_.*)$"
 )
-_OWN_SWITCHES = re.compile(
+_OWN_SWITCHES = late_pattern(
     r"^NPARAM_LINT_(?!(FORK|KERNEL_GUARD)$)|^PYTHON(HOME|STARTUP|BREAKPOINT|INSPECT)$"
     r"|^VIRTUAL_ENV(_PROMPT)?$"
 )

@@ -38,6 +38,7 @@ from nparam_lint.discover.scan import (
 from nparam_lint.discover.source_tree import SourceTree, cyclic_method
 from nparam_lint.discover.syntax import IN_MODULE, rare_collection, tail, words_in
 from nparam_lint.ground.paths import within
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.time_limit import TooSlow, time_limit
 from nparam_lint.ground.values import Position
 
@@ -54,14 +55,16 @@ if TYPE_CHECKING:
 
 _FEW = 300
 _FEW_WORDS = 50  # up to which searching for each costs less than telling the words of a file apart
-_REGISTERS_MODEL = re.compile(
+_REGISTERS_MODEL = late_pattern(
     r"regist\w*\.?\w*(model|net|backbone|arch|encoder|module)|(model|backbone|net)\w*\.regist", re.I
 )
-_NAMED_BUILDER = re.compile(r"_*(build|create|make|construct|get|init)_?(model|net|network)$", re.I)
-_BUILDS = re.compile(r"(from|build|create|make|load|get)_")
+_NAMED_BUILDER = late_pattern(
+    r"_*(build|create|make|construct|get|init)_?(model|net|network)$", re.I
+)
+_BUILDS = late_pattern(r"(from|build|create|make|load|get)_")
 
 _TEST_FOLDERS = frozenset({"test", "tests", "testing"})
-_DEFINES_MODEL = re.compile(rb"^[ \t]*class\s+\w+\s*\([^)]*(Module\b|\bnn\.)", re.MULTILINE)
+_DEFINES_MODEL = late_pattern(rb"^[ \t]*class\s+\w+\s*\([^)]*(Module\b|\bnn\.)", re.MULTILINE)
 
 
 class Models:

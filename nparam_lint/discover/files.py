@@ -23,6 +23,7 @@ from nparam_lint.ground.paths import (
     place_of,
     relative_path,
 )
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.repository import ask_git
 
 if sys.version_info >= (3, 11):
@@ -48,7 +49,7 @@ _KINDS = (*dict.fromkeys((".py", *CONFIG_SUFFIXES, *_TEXT_KINDS, *stated.SUFFIXE
 _HUGE = 64_000_000  # bytes of a file that is not even looked at: nobody writes so much
 _MODULES = (".py", ".so", ".pyd")
 # Also where it is misspelt: that is said when it is read.
-_OUR_TABLE = re.compile(
+_OUR_TABLE = late_pattern(
     rb"""^\s*\[+\s*(?:\w+\s*\.\s*)?["']?nparam[-_.]?lint\b""", re.MULTILINE | re.IGNORECASE
 )
 

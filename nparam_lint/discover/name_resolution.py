@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 from nparam_lint.discover.claims.docstring_budgets import mentions
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.ground.paths import join
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -272,12 +273,12 @@ _TAILS = _words("""
     BaseDetector BaseSegmentor BaseBackbone BaseDecodeHead BaseDenseHead GPyTorchModel ExactGP
     ApproximateGP
     """)
-_TRANSFORMERS = re.compile(
+_TRANSFORMERS = late_pattern(
     r"(?!TF[A-Z]|Flax)\w*(Model|PreTrained|For[A-Z]\w*|Layer|Attention|MLP|Block|Encoder|Decoder"
     r"|Embeddings?|Norm|Pooler)$"
 )
 # Namespaces in which every capitalised name may be taken for a module.
-_NAMESPACES = re.compile(
+_NAMESPACES = late_pattern(
     r"torch\.(nn|ao\.nn)\.(?!init\.|functional\.|utils\.(?!parametriz)|parameter\.|attention\.)"
     r"|torchvision\.(models|ops)\.|torchaudio\.(models|transforms)\."
     r"|timm\.(models|layers)\.|torch_geometric\.nn\.|dgl\.nn\."
@@ -285,7 +286,7 @@ _NAMESPACES = re.compile(
     r"|detectron2\.(modeling|layers)\.|segmentation_models_pytorch\.|gpytorch\.(kernels|models)\."
     r"|diffusers\.models\."
 )
-_NO_MODULE = re.compile(
+_NO_MODULE = late_pattern(
     r"(Parameter|Buffer|Config|Cfg|Weights|Output|Info|Enum|Registry|Mixin|Error|Options)$"
 )
 _CONTAINERS = frozenset({"Module", "Sequential", "ModuleList", "ModuleDict", "Identity"})

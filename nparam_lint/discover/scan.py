@@ -36,6 +36,7 @@ from nparam_lint.discover.syntax import (
     text_of,
     written,
 )
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.time_limit import TooSlow, time_limit
 from nparam_lint.ground.values import DocLine, Position
 
@@ -50,7 +51,7 @@ A_PROCESS = 2_000_000  # those that take longer to read than a process takes to 
 # Of the replacement fields in one line of an f-string, which the parser of Python 3.11 and before
 # counts anew for each of them, and nothing interrupts it: 40,000 take 2 s, 300,000 two minutes.
 _MOST_FIELDS = 40_000
-_FIELDS = re.compile(rb"[fF][rR]?[\"'][^\n]*\{[^\n]*")
+_FIELDS = late_pattern(rb"[fF][rR]?[\"'][^\n]*\{[^\n]*")
 TOO_DEEP = "its classes or expressions depend on each other too deeply"
 # (level, module, names, whether it stands at the margin: under no condition, in no function); an
 # unparsed import statement, so that following the imports of thousands of files costs no parsing. A
@@ -58,16 +59,16 @@ TOO_DEEP = "its classes or expressions depend on each other too deeply"
 Imports = tuple[tuple[int, str, tuple[str, ...], bool], ...]
 # Of each character there is one way only to match it: what is left open is not searched for again.
 # A line break is found at the speed of memory, `^` is not.
-_IMPORT = re.compile(
+_IMPORT = late_pattern(
     r"\n([ \t]*)(?:from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import[ \t]*"
     r"(\([^()#]*(?:#[^\n]*\n[^()#]*)*\)|[^\n#;\\]*(?:\\\n?[^\n#;\\]*)*)"
     r"|import[ \t]+([^\n#;]+))"
 )
 # Statements that do not begin their line: `try: import x`, `import torch; import x`.
-_BEHIND = re.compile(r"[:;][ \t]*(?=(?:from|import)[ \t])")
+_BEHIND = late_pattern(r"[:;][ \t]*(?=(?:from|import)[ \t])")
 _HINTS = tuple(a + b for a in (": ", ":", "; ", ";") for b in ("import ", "from "))
-_NAME = re.compile(r"(\w+)(?:\s+as\s+\w+)?")
-_COMMENT = re.compile(r"#[^\n]*")
+_NAME = late_pattern(r"(\w+)(?:\s+as\s+\w+)?")
+_COMMENT = late_pattern(r"#[^\n]*")
 
 
 class Import(Struct, frozen=True):

@@ -14,6 +14,7 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 _SAME_MODULE = frozenset(
     "apply bfloat16 compile cpu cuda double eval float half requires_grad_ to train".split()
 )
-_OPENING = re.compile(r"""([rRuU]?)(\"\"\"|'''|"|')""")
-_PIECE = re.compile(
+_OPENING = late_pattern(r"""([rRuU]?)(\"\"\"|'''|"|')""")
+_PIECE = late_pattern(
     r"[^\\\n]+|\n|\\(?:\n|[0-7]{1,3}|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|N\{[^}]*\}|.)"
 )
 _ESCAPES = "abfnrtvxuUN01234567\\'\""  # what may follow a backslash

@@ -11,18 +11,19 @@ from nparam_lint.discover.claims.comment_budgets import python_comments
 from nparam_lint.discover.claims.docstring_budgets import budget_lines, find_stray, mentions
 from nparam_lint.discover.definitions import Problem
 from nparam_lint.discover.syntax import FUNCTIONS, character, docstring_lines, dotted_name, text_of
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import DocLine, Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _WHERE = "in the docstring of a class, of its `__init__`, or of a function that returns a model"
-_DOC = re.compile(r"doc|descr", re.IGNORECASE)  # names of documentation: `__doc__`, `NET_DOC`
-_OPEN = re.compile(r"[:：][\s`*_]*$")
+_DOC = late_pattern(r"doc|descr", re.IGNORECASE)  # names of documentation: `__doc__`, `NET_DOC`
+_OPEN = late_pattern(r"[:：][\s`*_]*$")
 _FORMATTED = tuple(  # f-strings, and the t-strings of Python 3.14
     getattr(ast, name) for name in ("JoinedStr", "TemplateStr") if hasattr(ast, name)
 )
-_INSERTED = re.compile(r"\{[^{}\n]*\}|%[sdi]")  # in an f-string, and its like
+_INSERTED = late_pattern(r"\{[^{}\n]*\}|%[sdi]")  # in an f-string, and its like
 
 
 def unread_claims(

@@ -18,6 +18,7 @@ from msgspec import Struct, field
 
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.evidence import commands, named_parameters, object_changes, statements
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     import ast
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
     from nparam_lint.ground.values import Way
 
 
-_WORD = re.compile(r"[\w./+-]+")
-_RELEASE = re.compile(r"v\d[\d.]*|hf")  # in a name, which people leave out
+_WORD = late_pattern(r"[\w./+-]+")
+_RELEASE = late_pattern(r"v\d[\d.]*|hf")  # in a name, which people leave out
 
 
 class Evidence(Struct, frozen=True):

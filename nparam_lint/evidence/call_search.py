@@ -36,6 +36,7 @@ from nparam_lint.evidence.statements import (
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.paths import join, parent
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import (
     IN_TABLE,
     LATER_SCRIPT,
@@ -56,27 +57,27 @@ _HELP = frozenset(("-h", "--help"))
 _MANY = 500  # files: in a project of so many, arguments are not followed to other files
 _LARGE = 400_000  # bytes of a file or a text, in which calls are not looked for
 # What stands behind a name that is called, or gets another name; and before one that is neither.
-_FILE = re.compile(r"'(?:\./)?((?:[\w-][\w.-]*/)*[\w-][\w.-]*\.(?:ya?ml|json|toml))'")
-_IS_CALLED = re.compile(rb"(?:\.(?!from_pretrained)\w+)?\s*\(|\s+as\s+\w+\s*[,)\n#;]")
-_IS_OTHER = re.compile(rb"(\w|class |def )\Z")
+_FILE = late_pattern(r"'(?:\./)?((?:[\w-][\w.-]*/)*[\w-][\w.-]*\.(?:ya?ml|json|toml))'")
+_IS_CALLED = late_pattern(rb"(?:\.(?!from_pretrained)\w+)?\s*\(|\s+as\s+\w+\s*[,)\n#;]")
+_IS_OTHER = late_pattern(rb"(\w|class |def )\Z")
 # Also what gets another name, which may be called, and what is handed on to be called.
-_CALLED = re.compile(
+_CALLED = late_pattern(
     rb"\b(?:spawn|start_processes)\(\s*(?:\w+\.)*(\w+)|\b(?:func|fn|target)=(?:\w+\.)*(\w+)"
     rb"|(\w+)\s*\(|=[ \t]*([A-Za-z_]\w*)[ \t\r]*$",
     re.MULTILINE,
 )
 # One by one: an expression is searched for at the speed of memory if its start is a plain text.
 _EACH_LOOK_UP = [
-    re.compile(pattern.encode(), re.MULTILINE)
+    late_pattern(pattern.encode(), re.MULTILINE)
     for pattern in (*LOOK_UPS, *BUILDS_IN_TEXT, LOOKED_UP_VALUE)
 ]
 # Comments and doctests. These begin with a plain text, too, and look back for the line's start.
-_NO_CODE = re.compile(rb"\n[ \t]*(#|>>> |\.\.\. ).*")
-_IN_TABLE = re.compile(IN_TABLE.encode())
+_NO_CODE = late_pattern(rb"\n[ \t]*(#|>>> |\.\.\. ).*")
+_IN_TABLE = late_pattern(IN_TABLE.encode())
 _BUILD = r"(?:build|make|create|instantiate|construct|init|get)(?:_?(?:model|net\w*))?"
-_BUILDS = re.compile(rf"{_BUILD}$")
-_BUILDER = re.compile(rf"def {_BUILD}\(\s*self\b".encode())
-CLASS_TEXT = re.compile(rb"class(?<![^\n]class)\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*")
+_BUILDS = late_pattern(rf"{_BUILD}$")
+_BUILDER = late_pattern(rf"def {_BUILD}\(\s*self\b".encode())
+CLASS_TEXT = late_pattern(rb"class(?<![^\n]class)\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*")
 
 
 class BuildMethod(NamedTuple):

@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from nparam_lint.evidence.options import is_no_number, takes_rest, values_taken, words_of
 from nparam_lint.evidence.shell_texts import is_script, plain_texts
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, is_doc, join, parent
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     import ast
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 _IN_LINE = r"(?:[^\n\\]|\\(?![ \t]*\n))*?"
-_COMMAND = re.compile(
+_COMMAND = late_pattern(
     r"(?:\b(?:python3?|torchrun|launch|deepspeed|srun|(?:uv|poetry|pdm|rye)[ \t]+run)\b"
     rf"(?:{_IN_LINE}\\[ \t]*\n){{0,4}}?{_IN_LINE}|(?<!\S)(?=\./[\w./-]+\.py\b))"
     r"(?:(?<![\w./-])([\w./-]+\.py)\b|"
@@ -29,16 +30,16 @@ _COMMAND = re.compile(
     r"((?:<[^<>\n]+>|[^\n\\;|&>`]|\\[ \t]*(?:#[^\n]*)?\n?)*)"
 )
 # What a package installs: `mynet = "mynet.cli:main"`, in the files that declare it.
-_ENTRY_POINT = re.compile(rb"[\"']?([\w-]+)[\"']?[ \t]*=[ \t]*[\"']?([a-zA-Z_][\w.]*):\w+")
+_ENTRY_POINT = late_pattern(rb"[\"']?([\w-]+)[\"']?[ \t]*=[ \t]*[\"']?([a-zA-Z_][\w.]*):\w+")
 _DECLARE_ENTRY_POINTS = ("pyproject.toml", "setup.cfg", "setup.py")
-_CONTINUED = re.compile(r"\\[ \t]*(#[^\n]*)?\n")  # `\ # of the network` of a README
+_CONTINUED = late_pattern(r"\\[ \t]*(#[^\n]*)?\n")  # `\ # of the network` of a README
 # A script that hands its own arguments on: `python -m torch.distributed.launch main.py "$@"`.
-_IN_CELL = re.compile(r"[ \t]*\\?`[ \t]*<br[ \t]*/?>[ \t]*`")  # one that goes on in a table
-_HANDS_ON = re.compile(
+_IN_CELL = late_pattern(r"[ \t]*\\?`[ \t]*<br[ \t]*/?>[ \t]*`")  # one that goes on in a table
+_HANDS_ON = late_pattern(
     rb"\b(?:python3?|torchrun|launch|deepspeed|srun)\b[^\n]*?(?<![\w./-])([\w./-]+\.py)"
     rb"[ \t]+[\"']?\$[@*]"
 )
-_VARIABLE = re.compile(
+_VARIABLE = late_pattern(
     r"(?:^|;|\bdo\b)[ \t]*(?:(?:export[ \t]+)?(?P<name>\w+)"
     r"(?:(?P<more>\+?)=(?P<value>\"[^\"]*\"|'[^']*'|\([^()]*\)|[^\s;]+)"
     r"|[ \t]*(?P<adds>\+?)(?:[:?]=|(?<=[+ \t])=)[ \t]*(?P<line>[^\n#]*))"  # of a Makefile
@@ -46,26 +47,26 @@ _VARIABLE = re.compile(
     r"|(?P<rule>[\w.-]+[ \t]*):[ \t]*(?P<its>\w+)[ \t]*[:?+]?=[^\n]*)",
     re.MULTILINE,
 )
-_COMMENT = re.compile(r"(?<!\S)#[^\n]*")
-_UNKNOWN = re.compile(r"[$\[\]<>{}…]|\.\.\.")  # of a value that a reader has to fill in
-_LIST = re.compile(r"(?:^(?=\[[\d,. -]*\]$)|=)\[[a-z0-9_,.'\" -]*\]$")  # of Hydra: `dims=[1,2]`
-_REPLACED = re.compile(r"^your_|\bpath/to/")  # of one that a reader replaces by another
-_TO_FILL_IN = re.compile(
+_COMMENT = late_pattern(r"(?<!\S)#[^\n]*")
+_UNKNOWN = late_pattern(r"[$\[\]<>{}…]|\.\.\.")  # of a value that a reader has to fill in
+_LIST = late_pattern(r"(?:^(?=\[[\d,. -]*\]$)|=)\[[a-z0-9_,.'\" -]*\]$")  # of Hydra: `dims=[1,2]`
+_REPLACED = late_pattern(r"^your_|\bpath/to/")  # of one that a reader replaces by another
+_TO_FILL_IN = late_pattern(
     r"\$\{?\w+\}?|\{[^{}]*\}|<[^<>]*>|\[[^\[\]]*\]|(?<![\w.-])[A-Z][A-Z_]*(?=\.\w+$)"
 )
-_ANY_CONFIG = re.compile(r"(?:[A-Z]+_)*(?:CONFIG|CFG|YAML)(?:_[A-Z]+)*")
-_USE = re.compile(r"\$([{(])?(\w+)(?:\[[@*]\])?(?(1)[})])")
-_ALL_OF_ARRAY = re.compile(r"\"(\$\{\w+\[[@*]\]\})\"")
-_OR_ELSE = re.compile(r"\$\{(\w+):?[-=]([^{}]*)\}")
-_VALUE = re.compile(r"[^-]|-\.?\d|$")
-_ASSIGNED = re.compile(r"(\w+)=([^\s$]+)")
-_EXPORTED = re.compile(r"^[ \t]*export[ \t]+(\w+)=([^\s$;\"']+)", re.MULTILINE)
-_BEFORE = re.compile(r"(\b\w+=\S+[ \t]+)+$")  # a command: `WIDTH=8 python train.py`
+_ANY_CONFIG = late_pattern(r"(?:[A-Z]+_)*(?:CONFIG|CFG|YAML)(?:_[A-Z]+)*")
+_USE = late_pattern(r"\$([{(])?(\w+)(?:\[[@*]\])?(?(1)[})])")
+_ALL_OF_ARRAY = late_pattern(r"\"(\$\{\w+\[[@*]\]\})\"")
+_OR_ELSE = late_pattern(r"\$\{(\w+):?[-=]([^{}]*)\}")
+_VALUE = late_pattern(r"[^-]|-\.?\d|$")
+_ASSIGNED = late_pattern(r"(\w+)=([^\s$]+)")
+_EXPORTED = late_pattern(r"^[ \t]*export[ \t]+(\w+)=([^\s$;\"']+)", re.MULTILINE)
+_BEFORE = late_pattern(r"(\b\w+=\S+[ \t]+)+$")  # a command: `WIDTH=8 python train.py`
 _LARGE = 400_000
 _LARGE_PLAIN = 20_000  # of what is only text: what is longer is a log
 _ENTRIES = 32  # of loops around a command
 _CONFIGS = 64  # files that one name may mean
-_OF_CONFIGS = re.compile(r"(^|/)(conf|cfg)\w*/")
+_OF_CONFIGS = late_pattern(r"(^|/)(conf|cfg)\w*/")
 
 
 def is_to_fill_in(word: str) -> bool:

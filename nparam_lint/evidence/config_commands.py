@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import tail
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, parent
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import CONFIG_OPTION, RUN_SETTING, WEIGHTS_KEY
 
 if TYPE_CHECKING:
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.config_files import ConfigFiles, ModelNode
 
 # A group of settings that no model has.
-OF_RUN = re.compile(
+OF_RUN = late_pattern(
     r"(?i)(train\w*|val\w*|test\w*|eval\w*|solver|optim\w*|scheduler|lr\w*|aug\w*|loader|log\w*|tta)\."
 )
-_CHANGE = re.compile(r"([A-Za-z_]\w*(?:\.\w+)+)(?:$|(=).)")
-_OPTION = re.compile(r"--([A-Za-z_]\w*(?:\.\w+)+)[= ](?!-)([^$<>]+)$")
+_CHANGE = late_pattern(r"([A-Za-z_]\w*(?:\.\w+)+)(?:$|(=).)")
+_OPTION = late_pattern(r"--([A-Za-z_]\w*(?:\.\w+)+)[= ](?!-)([^$<>]+)$")
 
 
 class ConfigCommand(NamedTuple):

@@ -17,6 +17,7 @@ from nparam_lint.ground.config_outline import Keys, OutlineEntry, outline
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, is_below_one, join, parent
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -53,26 +54,26 @@ _KINDS: dict[str, Kind] = {
     "NAME": "named",
     "__include__": "included",
 }
-_MARKS = re.compile(
+_MARKS = late_pattern(
     rb"_target_|class_path|_component_|\"_class_name\"|\bNAME\b|^__include__|\btarget\b|\"architectures\"|^defaults\s*:"
     rb"|\b(?:model|net|network)(?:_?\w)?[\"']?\s*:\s*\{?\s*[\"']?(?:type|name)[\"']?\s*:|^[A-Z]\w*\.\w+:",
     re.MULTILINE,
 )
 # Neither a pipeline nor a scheduler.
-_OF_DIFFUSERS = re.compile(
+_OF_DIFFUSERS = late_pattern(
     r"(Model|Autoencoder|Transformer|Adapter)\w*$|^(UNet|Autoencoder|VQ|ControlNet)"
 )
-_NETWORK = re.compile(r"(?:model|net|network)(?:_?\w)?$")
-_OF_CLASS = re.compile(r"([A-Z]\w*)\.\w+$")  # as argbind has them
-_BASE = re.compile(r"_*base(_config)?_*$", re.IGNORECASE)
-_NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
-_CLASS = re.compile(rb"^class[ \t]+(\w+)", re.MULTILINE)
-_RENAMED = re.compile(
+_NETWORK = late_pattern(r"(?:model|net|network)(?:_?\w)?$")
+_OF_CLASS = late_pattern(r"([A-Z]\w*)\.\w+$")  # as argbind has them
+_BASE = late_pattern(r"_*base(_config)?_*$", re.IGNORECASE)
+_NAME = late_pattern(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
+_CLASS = late_pattern(rb"^class[ \t]+(\w+)", re.MULTILINE)
+_RENAMED = late_pattern(
     rb"^@[\w.]+\.register\w*\((?:name\s*=\s*)?[\"']([^\"'\n]+)[\"'].*\)\s*\nclass[ \t]+(\w+)",
     re.MULTILINE,
 )
-_INCLUDES = re.compile(r"^__include__:(.*?)(?=^\w|\Z)", re.MULTILINE | re.DOTALL)
-_YAML = re.compile(r"[\w./-]+\.ya?ml")
+_INCLUDES = late_pattern(r"^__include__:(.*?)(?=^\w|\Z)", re.MULTILINE | re.DOTALL)
+_YAML = late_pattern(r"[\w./-]+\.ya?ml")
 _LARGEST = 1_000_000  # bytes of a file that is looked at
 _MOST = 1000  # files of one suffix
 

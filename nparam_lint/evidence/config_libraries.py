@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.ground.paths import parent
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -18,20 +19,20 @@ if TYPE_CHECKING:
     from nparam_lint.discover.syntax import Function
 
 # What may be run for the arguments of a model.
-HARMLESS = re.compile(
+HARMLESS = late_pattern(
     r"^(transformers\.HfArgumentParser|tyro\.cli|docopt\.docopt|"
     r"gin\.(parse_config\w*|bind_parameter|REQUIRED)|"
     r"(simple_parsing|draccus|pyrallis|jsonargparse|fiddle|hydra_zen)\.\w+)$"
 )
 # What builds the object that a config describes, which names its class; and the same in a text.
-BUILDS = re.compile(r"^(fiddle\.build|hydra_zen\.\w+|hydra\.utils\.(instantiate|call))$")
+BUILDS = late_pattern(r"^(fiddle\.build|hydra_zen\.\w+|hydra\.utils\.(instantiate|call))$")
 BUILDS_IN_TEXT = (r"\b(?:fdl|fiddle)\.build\(", r"\binstantiate\(")
 # What gives the parameters of functions values that no call shows; what needs it needs `BOUND`.
-BINDS = re.compile(r"(^|\.)gin\.(parse_config\w*|bind_parameter)$")
+BINDS = late_pattern(r"(^|\.)gin\.(parse_config\w*|bind_parameter)$")
 BINDS_IN_TEXT = "gin.parse_config"
 BOUND = "$gin"
 # Of a command for Hydra: p, n or d, for its path, name or directory of configs, and the value.
-HYDRA_OPTION = re.compile(r"(?<!\S)-(?:-config-|c)([pnd])(?:ath|ame|ir)?[= ](\S+)")
+HYDRA_OPTION = late_pattern(r"(?<!\S)-(?:-config-|c)([pnd])(?:ath|ame|ir)?[= ](\S+)")
 _RUNS = r"\b(?:Fire|typer\.run|defopt\.run)"
 _RUNS_TYPED = r"\b(?:CLI|auto_cli|tyro\.cli)"
 # So begins the name of a function that asks a library for them; with `arg` in it, as that of any

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +11,7 @@ from nparam_lint.evidence.hydra_resolvers import HydraResolvers
 from nparam_lint.evidence.lightning_configs import LightningConfigs
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.paths import is_below_one
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import WEIGHTS_KEY, WEIGHTS_VALUE
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles, ModelNode
     from nparam_lint.ground.config_outline import Keys
 
-_IDENTIFIER = re.compile(r"[A-Za-z_]\w*$")
+_IDENTIFIER = late_pattern(r"[A-Za-z_]\w*$")
 _LOAD_YAML = "import yaml\nconfig = yaml.safe_load(open({path!r})){keys}"
 _LOAD_JSON = "import json\nconfig = json.load(open({path!r}))"
 

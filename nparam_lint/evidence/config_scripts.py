@@ -34,6 +34,7 @@ from nparam_lint.evidence.statements import (
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, parent
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import CONFIG_OPTION, MAY_READ_CONFIG, RUN_SETTING
 
 if TYPE_CHECKING:
@@ -43,15 +44,15 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles
     from nparam_lint.evidence.places import Place
 
-_HAS_OPTION = re.compile(
+_HAS_OPTION = late_pattern(
     rb"""add_argument\(\s*(['"]-\w['"],\s*)?['"]-*\w*(cfg|conf|opt|yaml|param)"""
 )
 _FIRST_ARGUMENT = "sys.argv[1]"  # of a script that has no parser
-_MODEL = re.compile(r"(model|net|network|backbone|arch)\w*$|\w+_(model|net)$")  # no class
-_EVALUATED = re.compile(r"eval\(.*\.(\w+)['\"]\)$")
-_NAMESPACE = re.compile(r"(\w+_)?(args?|opts?|options|flags)$", re.IGNORECASE)
-_NOT_READ = re.compile(r"^(torch|np|numpy|pickle|pd|h5py|cv2|Image)\.")
-_LOCAL_RANK = re.compile(rb"""environ\[\s*['"]LOCAL_RANK['"]\s*\]""")
+_MODEL = late_pattern(r"(model|net|network|backbone|arch)\w*$|\w+_(model|net)$")  # no class
+_EVALUATED = late_pattern(r"eval\(.*\.(\w+)['\"]\)$")
+_NAMESPACE = late_pattern(r"(\w+_)?(args?|opts?|options|flags)$", re.IGNORECASE)
+_NOT_READ = late_pattern(r"^(torch|np|numpy|pickle|pd|h5py|cv2|Image)\.")
+_LOCAL_RANK = late_pattern(rb"""environ\[\s*['"]LOCAL_RANK['"]\s*\]""")
 _LARGE = 400_000
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.evidence.config_files import ModelNode
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,11 +18,11 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles
     from nparam_lint.ground.config_outline import Keys
 
-_SECTION = re.compile(
+_SECTION = late_pattern(
     r"(?P<name>(?:model|net|network|encoder|backbone)(?:_?\w)?)"
     r"(?P<arguments>_(?:args|params|kwargs|conf|config|cfg|opts?))?$"
 )
-_IN_TEXT = re.compile(rf"^\s*[\"']?{_SECTION.pattern[:-1]}[\"']?\s*:\s*([{{#].*)?$", re.MULTILINE)
+_IN_TEXT = late_pattern(rf"^\s*[\"']?{_SECTION.pattern[:-1]}[\"']?\s*:\s*([{{#].*)?$", re.MULTILINE)
 _TELLING = 3  # arguments that a model needs, by which it is known without its name
 _INTERPOLATED = "${"
 

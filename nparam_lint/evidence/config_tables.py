@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import dotted_name
@@ -12,6 +11,7 @@ from nparam_lint.evidence.literal_tables import keys_of
 from nparam_lint.evidence.statements import calls_in
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _DICTS = ("dict", "OrderedDict")
 # A dictionary of the top level whose first value is made of several.
-_TABLE = re.compile(
+_TABLE = late_pattern(
     rb"\n[A-Za-z_]\w*(?::[^=\n]+)?\s*=\s*(?:\{|dict\(|OrderedDict\()\s*(?:#[^\n]*\s*)*"
     rb"(?:[\"'][^\"'\n]+[\"']\s*:|\w+\s*=)\s*(?:\{|([A-Za-z_][\w.]*)\(|(\w+)\s*,)"
 )

@@ -16,6 +16,7 @@ from nparam_lint.evidence.config_sections import ConfigSections
 from nparam_lint.evidence.layer_lists import layer_lists
 from nparam_lint.evidence.registry_configs import RegistryConfigs
 from nparam_lint.ground.notation import Target
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import Position, Way
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 _CHANGED, _BESIDE = 1, 2  # ranks: a command changes what a file says; no text names the file
 _INNER = 5  # added to the rank of a model that is a part of another one in its file
-_OF_TESTS = re.compile(r"(?<![a-z])test", re.IGNORECASE)
+_OF_TESTS = late_pattern(r"(?<![a-z])test", re.IGNORECASE)
 _USUAL = ((), ("model",))  # where the model of a file stands that holds others too
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from nparam_lint.discover.definitions import Containment
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import tail
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from nparam_lint.discover.scan import Defined
 
 # A search for words takes a hundredth of what it takes to go through the syntax trees.
-_TEXTS = re.compile(
+_TEXTS = late_pattern(
     r'"""(?:[^"\\]|\\.|"(?!""))*"""'
     r"|'''(?:[^'\\]|\\.|'(?!''))*'''"
     r'|"(?:[^"\\\n]|\\.)*"'
@@ -27,15 +28,15 @@ _TEXTS = re.compile(
     re.DOTALL,
 )
 # Names that say what something is, and build nothing: `x: Net`, `-> Net`, `isinstance(x, Net)`.
-_TYPES = re.compile(
+_TYPES = late_pattern(
     r"(?:->|(?<=\w)[ \t]*:)[ \t]*[\w.]+(?:\[[\w.,| \t\[\]]*\])?(?=[ \t]*[,)=:|\n])"
     r"|\b(?:isinstance|issubclass|super)[ \t]*\([^()]*(?:\([^()]*\))?[^()]*\)"
 )
 # `x: Block.Config` holds the arguments of a part.
-_CONFIG = re.compile(r"[\w.]*\w\.[A-Z]\w*")
-_NAMES = re.compile(r"(?<![\w.])[A-Za-z_]\w*(?:\.\w+)*")
+_CONFIG = late_pattern(r"[\w.]*\w\.[A-Z]\w*")
+_NAMES = late_pattern(r"(?<![\w.])[A-Za-z_]\w*(?:\.\w+)*")
 # `class Config(Block.Config):` inside a model.
-_EXTENDS = re.compile(r"^[ \t]+class[ \t]+\w+[ \t]*\(([\w., \t\n]*)\)", re.MULTILINE)
+_EXTENDS = late_pattern(r"^[ \t]+class[ \t]+\w+[ \t]*\(([\w., \t\n]*)\)", re.MULTILINE)
 
 
 def find_containment(discovery: Discovery) -> Containment:

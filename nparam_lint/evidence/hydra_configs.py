@@ -20,6 +20,7 @@ from nparam_lint.evidence.hydra_edits import edits
 from nparam_lint.evidence.later_changes import later_changes, note_on_change
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.paths import ancestors, join, parent
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import RUN_SETTING
 
 if TYPE_CHECKING:
@@ -30,16 +31,16 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.hydra_edits import ConfigEdit
     from nparam_lint.ground.config_outline import Keys
 
-_MAIN = re.compile(r"hydra\s*\.\s*main\s*\(([^)]*)\)|(?<!\w)initialize\s*\(([^)]*)\)")
+_MAIN = late_pattern(r"hydra\s*\.\s*main\s*\(([^)]*)\)|(?<!\w)initialize\s*\(([^)]*)\)")
 _ARGUMENT = r"""{}\s*=\s*["']([^"']*)["']"""
-_PACKAGE = re.compile(r"#\s*@package\s+(\S+)")
+_PACKAGE = late_pattern(r"#\s*@package\s+(\S+)")
 # A statement, and no `with`: it stays so from when the file is imported.
-_INITIALISES = re.compile(
+_INITIALISES = late_pattern(
     r"^[ \t]*(hydra\s*\.\s*)?initialize(_config_module|_config_dir)?\s*\(", re.MULTILINE
 )
-_INSTANTIATES = re.compile(r"\binstantiate\s*\(")
+_INSTANTIATES = late_pattern(r"\binstantiate\s*\(")
 _SWEEP = 16  # of the values that a command sweeps over
-_LOGGING = re.compile(r"override +/?(hydra/)?(job|hydra)_logging\s*:")
+_LOGGING = late_pattern(r"override +/?(hydra/)?(job|hydra)_logging\s*:")
 
 
 class _Main(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from functools import cached_property
 from posixpath import commonprefix
 from typing import TYPE_CHECKING
@@ -11,14 +10,17 @@ from typing import TYPE_CHECKING
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, tail
 from nparam_lint.evidence.statements import stores
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from nparam_lint.evidence.config_files import ConfigFiles
 
-_MAIN = re.compile(r"\bhydra\s*\.\s*main\b|(?<!\w)(initialize|compose)\w*\s*\(")
-_USED = re.compile(r"\$\{\s*(?!oc\.|hydra:|now:)[\w.]+\s*:")
-_REGISTERS = re.compile(r"\bregister_(new_)?resolver\s*\(")
-_REGISTER = re.compile(r"(?!clear|has)\w*resolvers?$")  # `register_resolvers()` of the project, too
+_MAIN = late_pattern(r"\bhydra\s*\.\s*main\b|(?<!\w)(initialize|compose)\w*\s*\(")
+_USED = late_pattern(r"\$\{\s*(?!oc\.|hydra:|now:)[\w.]+\s*:")
+_REGISTERS = late_pattern(r"\bregister_(new_)?resolver\s*\(")
+_REGISTER = late_pattern(
+    r"(?!clear|has)\w*resolvers?$"
+)  # `register_resolvers()` of the project, too
 
 
 class HydraResolvers:

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import ast
 import copy
-import re
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -23,6 +22,7 @@ from nparam_lint.evidence.statements import (
     stores,
 )
 from nparam_lint.ground.notation import Target
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import WITH_CHANGES
 
 if TYPE_CHECKING:
@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 _DEEP = 3  # functions of functions
 # Methods that leave a model's parameters as they are, and give it back; and functions.
 _KEEPS = frozenset("to cuda cpu eval train float half bfloat16 double type requires_grad_".split())
-_WRAPS = re.compile(r"(^|\.)(compile|convert_sync_batchnorm)$")
+_WRAPS = late_pattern(r"(^|\.)(compile|convert_sync_batchnorm)$")
 # Methods of modules, and of timm and transformers, that give a model other parts; of lists of
 # them, that take some away; and functions of torch that change how a part keeps its weights.
-_METHODS = re.compile(
+_METHODS = late_pattern(
     r"(add_module|register_module|register_parameter|append|insert|extend|set_submodule|"
     r"reset_classifier|resize_token_embeddings|add_adapter)$"
 )
 _TAKES_AWAY = frozenset(("pop", "popitem", "clear", "__delitem__"))
-_OF_TORCH = re.compile(r"(weight_norm|spectral_norm|register_parametrization)$")
-_NO_PART = re.compile(r"\.(optim|utils|distributed|cuda)\.|Loss$|Parallel$|(^|\.)Tensor$")
+_OF_TORCH = late_pattern(r"(weight_norm|spectral_norm|register_parametrization)$")
+_NO_PART = late_pattern(r"\.(optim|utils|distributed|cuda)\.|Loss$|Parallel$|(^|\.)Tensor$")
 _BLOCKS = ast.If, ast.For, ast.With, ast.Try, ast.While, ast.Match
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.evidence import Evidence
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import Position, Way
 
 if TYPE_CHECKING:
@@ -19,9 +20,9 @@ if TYPE_CHECKING:
 
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles
 
-_DEFAULT = re.compile(r"""['"]([\w./-]+\.ya?ml)['"]$""")
+_DEFAULT = late_pattern(r"""['"]([\w./-]+\.ya?ml)['"]$""")
 # Up to the version in a file's name, where no scale follows.
-_NUMBER = re.compile(r"^(?:.*/)?[^/\d]*\d+(?![\da-z])")
+_NUMBER = late_pattern(r"^(?:.*/)?[^/\d]*\d+(?![\da-z])")
 _IMPORT = "from ultralytics import "
 # What its head, or its name, says of the class of ultralytics that reads it; else it is a YOLO.
 _CLASSES = {"RTDETRDecoder": "RTDETR", "yoloe-": "YOLOE"}

@@ -11,6 +11,7 @@ from nparam_lint.discover.syntax import IN_MODULE, called_name, dotted_name, tex
 from nparam_lint.evidence.literal_tables import read_table
 from nparam_lint.evidence.options import default_text, defaulting_to, value_in, variants, words_for
 from nparam_lint.evidence.statements import NoWay, stores
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import LOOK_UPS, LOOKED_UP_VALUE
 
 if TYPE_CHECKING:
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.literal_tables import Entry
     from nparam_lint.ground.notation import Target
 
-LOOKED_UP = re.compile("|".join(LOOK_UPS) + r"|globals\(\)\[[^\]]*\]\(")
-GIVEN_LOOKED_UP = re.compile(LOOKED_UP_VALUE, re.MULTILINE)
-_IMPORTS_IN_TEXT = re.compile(r"import_module|__import__")
-_IMPORTS = re.compile(r"(^|\.)(import_module|__import__)$")
+LOOKED_UP = late_pattern("|".join(LOOK_UPS) + r"|globals\(\)\[[^\]]*\]\(")
+GIVEN_LOOKED_UP = late_pattern(LOOKED_UP_VALUE, re.MULTILINE)
+_IMPORTS_IN_TEXT = late_pattern(r"import_module|__import__")
+_IMPORTS = late_pattern(r"(^|\.)(import_module|__import__)$")
 
 
 class ChosenModel(NamedTuple):

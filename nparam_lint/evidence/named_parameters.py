@@ -22,6 +22,7 @@ from nparam_lint.discover.syntax import (
 )
 from nparam_lint.evidence.arguments import default_values
 from nparam_lint.evidence.literal_tables import Entry, SizeTable, members_of, read_table, tables_in
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -34,8 +35,8 @@ _KIND = "name|variant|arch|architecture|size|flavou?r|version|type|id|preset|dep
 _OBJECT = "model|net|network|backbone|encoder|vit|llm|config|cfg|key"
 # Such a name is enough; the name of an object is not.
 KIND_OF_NAME = rf"(?:(?:(?:{_OBJECT}|arch)_?)?(?:{_KIND})|scale|(?:{_OBJECT})_(?:config|cfg))"
-_NAMES_SIZE = re.compile(rf"(?:{KIND_OF_NAME}|{_OBJECT})$")
-_TEXT = re.compile(r"\b(str|Literal)\b")
+_NAMES_SIZE = late_pattern(rf"(?:{KIND_OF_NAME}|{_OBJECT})$")
+_TEXT = late_pattern(r"\b(str|Literal)\b")
 _OBJECTS = frozenset(_OBJECT.split("|"))
 
 

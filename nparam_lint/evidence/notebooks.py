@@ -17,6 +17,7 @@ from nparam_lint.evidence.texts import LARGE, NO_NOTEBOOK, TEXT, TextCalls, code
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.call_cuts import Cut
     from nparam_lint.evidence.places import Place
 
-_DEFINES_MODEL = re.compile(rb"\bclass\s+\w+\s*\([^)]*(?:Module\b|\bnn\.)")
+_DEFINES_MODEL = late_pattern(rb"\bclass\s+\w+\s*\([^)]*(?:Module\b|\bnn\.)")
 _HOME = "builtins"  # a module whose names are there anyway
 
 

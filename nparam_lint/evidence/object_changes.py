@@ -14,6 +14,7 @@ from nparam_lint.evidence.arguments import arguments_of
 from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BOUND
 from nparam_lint.evidence.statement_slices import IMPORTED, LOCAL
 from nparam_lint.evidence.statements import NoWay, changes, stores, variables_set
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from nparam_lint.discover import Discovery
 
 _DEEP = 3  # calls that are followed
-_READS = re.compile(
+_READS = late_pattern(
     rb"""(?:environ\.get\(|getenv\(|environ\[)\s*["'](\w+)["'](?!\s*\]\s*=[^=])"""
     rb"""|["'](\w+)["']\s+(?:not\s+)?in\s+(?:os\.)?environ\b(?!\.)"""
 )

@@ -20,6 +20,7 @@ from nparam_lint.evidence.statements import NoWay
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.paths import parent, within
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import OPTIONS, RUN_SETTING, SCRIPT_FILE, TEST_FILE
 from nparam_lint.ground.values import Position
 
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.places import Place
 
 _RANK = 18
-_PARSED = re.compile(r"\bparse(_known)?_args\(")
-_SETS = re.compile(rb"\b(\w+)\.(\w+)[ \t]*=[^=]")
+_PARSED = late_pattern(r"\bparse(_known)?_args\(")
+_SETS = late_pattern(rb"\b(\w+)\.(\w+)[ \t]*=[^=]")
 
 
 class _Script(Struct, frozen=True, eq=False, dict=True):

@@ -31,6 +31,7 @@ from nparam_lint.evidence.options import (
     words_for,
 )
 from nparam_lint.evidence.statements import NoWay, calls_in, loads, source_of
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import CONFIG_OPTION, READS_WORDS, RUN_SETTING
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
     from nparam_lint.ground.notation import Target
 
 _FLAGS = "__import__('absl.flags').flags.FLAGS"
-_PARSES = re.compile(r"\.parse(_known)?_args\(")
+_PARSES = late_pattern(r"\.parse(_known)?_args\(")
 _FLAGS_ARE_PARSED = f"{_FLAGS}.mark_as_parsed()"
 
 

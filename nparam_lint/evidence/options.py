@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import copy
 import operator
-import re
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -20,15 +19,17 @@ from nparam_lint.evidence.statements import (
     expression,
     stores,
 )
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import CONFIG_OPTION
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
     from nparam_lint.discover.syntax import Function
 
-_OPTION = re.compile(r"\.add_arguments?$|^click\.(option|argument)$")
-_DECORATOR = re.compile(r"(^|\.)(option|argument)$")  # whatever click is called
+_OPTION = late_pattern(r"\.add_arguments?$|^click\.(option|argument)$")
+_DECORATOR = late_pattern(r"(^|\.)(option|argument)$")  # whatever click is called
 _PARSES = ("parse_args", "parse_known_args")
 _ASKS_FOR_FILES = ("exists", "isfile", "isdir", "is_file", "is_dir")
 _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], object]] = {

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, parent
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import WEIGHTS_KEY
 from nparam_lint.ground.values import Position, Way
 
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 _SEVERAL = 3  # files in a directory of names
 _MOST = 18  # of these that are tried, those that the README names before what scripts build
 _LAST = 50  # rank
-_READS = re.compile(rb"\b(json|yaml|toml|tomllib|OmegaConf)\.\w*load")
+_READS = late_pattern(rb"\b(json|yaml|toml|tomllib|OmegaConf)\.\w*load")
 
 Name = tuple[str | int, Way, int]  # with its rank
 

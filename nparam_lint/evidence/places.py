@@ -19,13 +19,14 @@ from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, flat, 
 from nparam_lint.evidence.inheritance import methods_of, with_bound_methods, with_inherited
 from nparam_lint.evidence.options import option_calls, typer_options
 from nparam_lint.evidence.statements import BUILTINS, calls_in, changes, loads, stores
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
 IMPORTS = (ast.Import, ast.ImportFrom)
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
-_FLAGS = re.compile(r"^(\w+)\s*=\s*(?:\w+\.)*(?:FLAGS$|DEFINE_\w+\()", re.MULTILINE)
+_FLAGS = late_pattern(r"^(\w+)\s*=\s*(?:\w+\.)*(?:FLAGS$|DEFINE_\w+\()", re.MULTILINE)
 _WITH_NUMBER = ("spawn", "start_processes")  # of torch.multiprocessing
 
 

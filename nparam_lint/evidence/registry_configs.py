@@ -12,13 +12,14 @@ from nparam_lint.discover.syntax import text_of
 from nparam_lint.evidence.config_files import ModelNode
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.paths import join, parent
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nparam_lint.evidence.config_files import ConfigFiles
 
-_CONFIG = re.compile(rb"^(_base_\s*=|model\s*=\s*dict\()", re.MULTILINE)
+_CONFIG = late_pattern(rb"^(_base_\s*=|model\s*=\s*dict\()", re.MULTILINE)
 _DEEP = 5  # files that are read one for the other
 
 

@@ -5,25 +5,27 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from nparam_lint.ground.patterns import late_pattern
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_SCRIPT = re.compile(r"(\.(sh|bash|sbatch|slurm|mk)|(^|/)(GNU)?[Mm]akefile)$")
+_SCRIPT = late_pattern(r"(\.(sh|bash|sbatch|slurm|mk)|(^|/)(GNU)?[Mm]akefile)$")
 _BRANCHES = 8
-_INTERPRETER = re.compile(
+_INTERPRETER = late_pattern(
     r"^[ \t]*(?:export[ \t]+)?(\w+)[ \t]*[:?]?=[ \t]*[\"']?(?:\$\{\w+:?-)?"
     r"(?:[\w./-]*/)?(python3?)\}?[\"']?[ \t]*$",
     re.MULTILINE,
 )
-_CASE = re.compile(r"^[ \t]*case[ \t][^\n]*[ \t]in\b(.*?)^[ \t]*esac\b", re.MULTILINE | re.DOTALL)
-_BRANCH = re.compile(r"\)(.*?);;", re.DOTALL)
-_FUNCTION = re.compile(
+_CASE = late_pattern(r"^[ \t]*case[ \t][^\n]*[ \t]in\b(.*?)^[ \t]*esac\b", re.MULTILINE | re.DOTALL)
+_BRANCH = late_pattern(r"\)(.*?);;", re.DOTALL)
+_FUNCTION = late_pattern(
     r"^(?:function[ \t]+)?(\w+)[ \t]*\([ \t]*\)[ \t]*\{(.*?)^\}", re.MULTILINE | re.DOTALL
 )
 # What runs the command that a variable holds; and where it gets one.
 _RUN = r"^[ \t]*(?:eval[ \t]+)?\"?\$\{?(\w+)\}?\"?[ \t]*$"
 _HELD = r"^[ \t]*{0}(?P<more>\+?)=(?P<quote>[\"'])(?P<value>(?:(?!(?P=quote)).)*)(?P=quote)"
-_ARGUMENTS = re.compile(r"[\"']?\$[@*][\"']?")
+_ARGUMENTS = late_pattern(r"[\"']?\$[@*][\"']?")
 
 
 def is_script(path: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -18,6 +17,7 @@ from nparam_lint.evidence.size_slice import downloads, needed_for
 from nparam_lint.evidence.statements import does_work
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import WEIGHTS_SWITCH
 from nparam_lint.ground.values import Position, Way
 
@@ -32,8 +32,10 @@ if TYPE_CHECKING:
 
 _DEEP = 4  # functions that are followed to what they return
 # Methods are not among the facts of a file.
-_BUILDER = re.compile(rb"@(?:class|static)method\s+def [a-z]")
-_METHOD = re.compile(rf"@(?:class|static)method\s+def [a-z]\w*\([^)]*?\b{KIND_OF_NAME}\b".encode())
+_BUILDER = late_pattern(rb"@(?:class|static)method\s+def [a-z]")
+_METHOD = late_pattern(
+    rf"@(?:class|static)method\s+def [a-z]\w*\([^)]*?\b{KIND_OF_NAME}\b".encode()
+)
 
 
 def find_sizes(source: EvidenceQuery) -> Iterator[Evidence]:

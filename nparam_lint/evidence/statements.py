@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, parameter_names, tail
 from nparam_lint.evidence import config_libraries
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import (
     CHANGES,
     DATA_FILE,
@@ -25,11 +26,11 @@ from nparam_lint.ground.script_words import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-_ADDS_OPTIONS = re.compile(
+_ADDS_OPTIONS = late_pattern(
     r"(^|[._])(add|set|register)_(\w+_)?(args|arguments|options|opts|flags)$"
 )
-_PARSER = re.compile(r"(^|_)(arg_?)?parser$")  # what gets one adds to it: `model_opts(parser)`
-_OF_LAUNCHER = re.compile(r"""environ\['((?:LOCAL_)?RANK|WORLD_SIZE)'\](?! = )""")
+_PARSER = late_pattern(r"(^|_)(arg_?)?parser$")  # what gets one adds to it: `model_opts(parser)`
+_OF_LAUNCHER = late_pattern(r"""environ\['((?:LOCAL_)?RANK|WORLD_SIZE)'\](?! = )""")
 _EXITS = ("exit", "quit", "sys.exit", "os._exit")
 BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__"}
 

@@ -19,6 +19,7 @@ from nparam_lint.evidence.file_calls import FileCalls
 from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.statements import parsed
 from nparam_lint.ground.paths import DOC_SUFFIXES, is_rest
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
@@ -34,17 +35,17 @@ if TYPE_CHECKING:
 
 TEXT = 20  # rank
 _TEXTS = (*DOC_SUFFIXES, ".txt", ".ipynb")
-_DOCTEST = re.compile(rb"\n[ \t]*(?:>>>|\.\.\.) (.*)")
+_DOCTEST = late_pattern(rb"\n[ \t]*(?:>>>|\.\.\.) (.*)")
 NO_NOTEBOOK = (ValueError, TypeError, AttributeError, RecursionError)  # what reading one may raise
 LARGE = 4_000_000  # bytes; a notebook holds its pictures
-_FENCE = re.compile(r"^([ \t]*)(```+|~~~+)[ \t]*\{?\.?(\w*)[^\n]*\n(.*?)^\1\2", re.M | re.S)
-_DIRECTIVE = re.compile(
+_FENCE = late_pattern(r"^([ \t]*)(```+|~~~+)[ \t]*\{?\.?(\w*)[^\n]*\n(.*?)^\1\2", re.M | re.S)
+_DIRECTIVE = late_pattern(
     r"^([ \t]*)(?:\.\.[ \t]+(?:code-block|code|sourcecode)::[ \t]*(\w*)|[^.\n][^\n]*::)[ \t]*\n"
     r"((?:\1[ \t]+:[^\n]*\n)*\n*(?:(?:\1[ \t]+[^\n]*)?\n)+)",
     re.M,
 )
-_PROMPT = re.compile(r"^[ \t]*(?:>>>|\.\.\.)(?: (.*))?$")
-_CALL = re.compile(r"\b(\w+)\s*(?:\.\s*(\w+)\s*)?\(")  # for texts, there are too many to make one
+_PROMPT = late_pattern(r"^[ \t]*(?:>>>|\.\.\.)(?: (.*))?$")
+_CALL = late_pattern(r"\b(\w+)\s*(?:\.\s*(\w+)\s*)?\(")  # for texts, there are too many to make one
 _LANGUAGES = ("", "python", "py", "python3", "pycon", "ipython", "ipython3")
 
 

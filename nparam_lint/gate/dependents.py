@@ -9,7 +9,6 @@ that may depend on the paths, and is in neither source, is built: then the cache
 from __future__ import annotations
 
 import os
-import re
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -19,6 +18,7 @@ from nparam_lint.discover.source_tree import SourceTree, reachable
 from nparam_lint.gate.report import Elsewhere
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.paths import join, parent, place_of, within
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.repository import ask_git, deleted_files
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from nparam_lint.gate.candidates import Candidate, ProjectSource
 
 # Functions that run a file which no import statement names.
-_COMPUTED = re.compile(
+_COMPUTED = late_pattern(
     rb"\b(import_module|__import__|spec_from_file_location|SourceFileLoader|run_path|run_module"
     rb"|iter_modules|walk_packages|resolve_name|get_class|instantiate|locate)\s*\("
     rb"|(?<![\w.])exec\s*\("

@@ -13,6 +13,7 @@ from nparam_lint.gate.judge import heaviest
 from nparam_lint.ground.errors import Aside
 from nparam_lint.ground.lines import lines_of
 from nparam_lint.ground.notation import parse_selector
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import Position, SourceLine
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
 MOST = 100  # models that are built as they were
 MOST_EDITED = 3  # lines that are shown
-_WORD = re.compile(r"[^\s\"'`|]+")
+_WORD = late_pattern(r"[^\s\"'`|]+")
 
 
 def explained(

@@ -4,13 +4,13 @@ config: with the names and values that the project itself uses, as far as its so
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter, defaultdict
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nparam_lint.gate.candidates import config_lines
 from nparam_lint.ground.notation import Target
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _SENTENCE = "To count what needs arguments, say how to build it"
 _LONGEST = 40  # characters of a value
-_NEGATIVE = re.compile(r"negative|-\d")  # in what is said of a size that was never set
+_NEGATIVE = late_pattern(r"negative|-\d")  # in what is said of a size that was never set
 
 
 def arguments_to_fill_in(

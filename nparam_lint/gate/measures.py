@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from nparam_lint.count.measured import Measured
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,9 +25,9 @@ _MISTAKEN = (
     ("its megabytes in half precision, not millions of parameters", 2, 1),
     ("its mebibytes in half precision, not millions of parameters", 2 * _MILLION, _MEBI),
 )
-_POSITIONS = re.compile(r"(?:^|\.)(?:wpe|pos\w*|position\w*)$", re.IGNORECASE)
-_NORM = re.compile(r"(?:^|\.)(?:Sync)?BatchNorm")
-_LINEAR = re.compile(r"(?:^|\.)Linear$")
+_POSITIONS = late_pattern(r"(?:^|\.)(?:wpe|pos\w*|position\w*)$", re.IGNORECASE)
+_NORM = late_pattern(r"(?:^|\.)(?:Sync)?BatchNorm")
+_LINEAR = late_pattern(r"(?:^|\.)Linear$")
 # CIFAR, Tiny ImageNet, ImageNet-1k, ImageNet-21K-P, ImageNet-22k
 _CLASSES = (10, 100, 200, 1000, 10_450, 11_221, 21_841, 21_843)
 _MOST_FEATURES = 8193  # and a bias, of one class

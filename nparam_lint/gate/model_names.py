@@ -14,6 +14,7 @@ from msgspec import Struct
 from nparam_lint.count.measured import Measured
 from nparam_lint.discover.claims.count_words import ABOUT, LIMITS, NOUN_ABROAD
 from nparam_lint.ground.paths import ancestors, parent
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,30 +38,30 @@ _SIZES = {
     "giant": "G",
 }
 _LETTERS = {letter.lower(): letter for letter in _SIZES.values()}
-_PART = re.compile(r"[A-Za-z]+|[0-9]+")
-_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_BRACKETS = re.compile(r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|[*†‡§^]+)\s*")
-_MAKES = re.compile(r"^(?:create|build|make|get)_(?=\w{4})")  # `create_RepLKNet31B`
+_PART = late_pattern(r"[A-Za-z]+|[0-9]+")
+_PIECE = late_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_BRACKETS = late_pattern(r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|[*†‡§^]+)\s*")
+_MAKES = late_pattern(r"^(?:create|build|make|get)_(?=\w{4})")  # `create_RepLKNet31B`
 # timm's `_patch16_224` of `ViT-B/16`, and `_224` of what is called without.
-_PATCHED = re.compile(r"_?patch(_?[0-9]+)(?=_[0-9]{3}$|$)")
-_RESOLUTION = re.compile(r"_(?:160|192|224|256|288|320|384|448|512)$")
-_OURS = re.compile(r"\s*[(\[](?:ours?|new|this work)[)\]]|^ours?:\s*", re.IGNORECASE)
-_SMALL_VALUE = re.compile(r"[\w\]][:=]\s*[0-9]{1,3}$")  # of a key, which may count other things
-_MARK = re.compile("[†‡§]")  # of another variant
-_WORD = re.compile(r"(?<![A-Za-z0-9])[A-Za-z][\w./+-]*")
+_PATCHED = late_pattern(r"_?patch(_?[0-9]+)(?=_[0-9]{3}$|$)")
+_RESOLUTION = late_pattern(r"_(?:160|192|224|256|288|320|384|448|512)$")
+_OURS = late_pattern(r"\s*[(\[](?:ours?|new|this work)[)\]]|^ours?:\s*", re.IGNORECASE)
+_SMALL_VALUE = late_pattern(r"[\w\]][:=]\s*[0-9]{1,3}$")  # of a key, which may count other things
+_MARK = late_pattern("[†‡§]")  # of another variant
+_WORD = late_pattern(r"(?<![A-Za-z0-9])[A-Za-z][\w./+-]*")
 # A string that chooses a model: the first argument of a call, or one that is called so.
-_CHOICE = re.compile(
+_CHOICE = late_pattern(
     r"""(?:\w\(\s*|\b(?:\w*name|arch\w*|variant|size|version|\w*model\w*|config)\s*=\s*)
     ['"]([A-Za-z][^'"\s]{2,80})['"]""",
     re.VERBOSE,
 )
-_BLOB = re.compile(r"https?://[^/]+/[^/]+/[^/]+/(?:blob|tree|raw)/[^/]+/(.+)")
+_BLOB = late_pattern(r"https?://[^/]+/[^/]+/[^/]+/(?:blob|tree|raw)/[^/]+/(.+)")
 # A class of configuration or of weights is called after the model.
-_OF_MODEL = re.compile(r"_?(?:[Ww]eights|[Cc]onfig|[Aa]rgs|[Pp]arams)$")
-_DOTTED = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
-_COMPOUND = re.compile(rf"[0-9_]|[a-z][A-Z]|[A-Z]{{2}}|-(?:{'|'.join(_SIZES)})\b")
-_ARTICLE = re.compile(r"\b(?:an?|another|our|the|this)\s*$", re.IGNORECASE)
-_IS = re.compile(r"\b(?:is|are|was|were|be|as)\b", re.IGNORECASE)
+_OF_MODEL = late_pattern(r"_?(?:[Ww]eights|[Cc]onfig|[Aa]rgs|[Pp]arams)$")
+_DOTTED = late_pattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
+_COMPOUND = late_pattern(rf"[0-9_]|[a-z][A-Z]|[A-Z]{{2}}|-(?:{'|'.join(_SIZES)})\b")
+_ARTICLE = late_pattern(r"\b(?:an?|another|our|the|this)\s*$", re.IGNORECASE)
+_IS = late_pattern(r"\b(?:is|are|was|were|be|as)\b", re.IGNORECASE)
 # Words that a text has whomever it is about.
 _GENERAL = frozenset(
     "model network module encoder decoder backbone baseline head block layer main create build get"
@@ -73,13 +74,13 @@ _KINDS = frozenset("cnn mlp rnn lstm gru gan vae".split())  # of networks
 _KIND = "(?:model|network|net|module|class|function|architecture|variant|version|factory|default)"
 _FILL = r"""(?:an?|the|our|about|around|some|only|just|exactly|roughly|approximately|nearly|circa
     |(?:in\s+)?total(?:\s+of)?|currently|now|overall|merely)"""
-_LEAD = re.compile(
+_LEAD = late_pattern(
     rf"""\W*(?:(?:{_FILL}|{_KIND}|this|and|while|e\.g\.|i\.e\.)\b\W*)*
     (?:(?:number|count)\s+of\s+(?:[a-z]+\s+)?param(?:eter)?s?\s+(?:of|in)\s+(?:the\s+)?\W*)?""",
     re.IGNORECASE | re.VERBOSE,
 )
 # "With 6 layers, Net has …"
-_SETTING = re.compile(
+_SETTING = late_pattern(
     r"""\W*(?:with|in(?!\s+total)|at|for|before|after|using|if|when|on|without|by|from|since|until
     |during|expected|q|question)\b""",
     re.IGNORECASE | re.VERBOSE,
@@ -87,7 +88,7 @@ _SETTING = re.compile(
 _KIND_OF_MODEL = rf"""(?:{_KIND}|large|small|tiny|compact|simple|deep|full|whole|lightweight|super
     |very|transformer(?:-based)?|language|neural|vision|vit|convolutional|cnn|mlp|rnn|lstm
     |(?:en|de)coder-only|encoder-decoder)"""
-_STATES = re.compile(
+_STATES = late_pattern(
     rf"""(?:['’]s\s+(?:total\s+)?(?:param(?:eter)?\s+count|(?:number|count)\s+of\s+param(?:eter)?s))?
     \W*(?:(?:{_KIND}|that|which)\W+)*
     (?:(?:has|have|having|with|is|contains?|containing|comprises|counts|totals|consists\s+of|uses|at
@@ -97,14 +98,14 @@ _STATES = re.compile(
     (?:{NOUN_ABROAD}\s*[:：]?\s*(?:[约約仅只]?[为為是]|[は는은])?\s*[约約]?\s*)?""",
     re.IGNORECASE | re.VERBOSE,
 )
-_IN_BRACKETS = re.compile(r"[`*_\s]*\(\s*[~≈]?")
+_IN_BRACKETS = late_pattern(r"[`*_\s]*\(\s*[~≈]?")
 _NUMBER = rf"(?:(?:{ABOUT}|{LIMITS})\s+)?\S+(?:\s?(?:million|billion|thousand))?"
-_OF_IT = re.compile(  # between the number and the name behind it
+_OF_IT = late_pattern(  # between the number and the name behind it
     rf"""{_NUMBER}[\s-]+(?:[a-z-]+[\s-]+)?param(?:eter)?s?\W*
     (?:(?:in\s+total|{_KIND}|{_FILL}|called|named|of|for)\b\W*)*""",
     re.IGNORECASE | re.VERBOSE,
 )
-_BEHIND = re.compile(  # the number, or its noun
+_BEHIND = late_pattern(  # the number, or its noun
     rf"""{_NUMBER}(?:[\s-]+(?:[a-z-]+[\s-]+){{0,2}}param(?:eter)?s?
     (?:\s+(?:in\s+total|total|overall|and|with|which|that|while|but|vs|on|by\s+default|each)\b
     |[\s-]+(?:[a-z-]+\s+){{0,3}}(?:model|network|transformer|net|lm|llm|autoencoder|version|cnn)\b
@@ -112,9 +113,9 @@ _BEHIND = re.compile(  # the number, or its noun
     |\s*(?:(?:[个個]の?|de\s)\s*)?{NOUN_ABROAD}|\s*です)""",
     re.IGNORECASE | re.VERBOSE,
 )
-_CLAUSE = re.compile(r"[,;:]\s|[，；：。]|\s[–—-]\s|\s\(|(?<=\w\.)\s+(?=[A-Z])|\n")
-_LINK = re.compile(r"\w+://\S+")
-_NUMBER_BEFORE = re.compile(r"(?<![\w-])[0-9][\w.,]*\s*%?\s*$")
+_CLAUSE = late_pattern(r"[,;:]\s|[，；：。]|\s[–—-]\s|\s\(|(?<=\w\.)\s+(?=[A-Z])|\n")
+_LINK = late_pattern(r"\w+://\S+")
+_NUMBER_BEFORE = late_pattern(r"(?<![\w-])[0-9][\w.,]*\s*%?\s*$")
 _WORDS_OF_NAME = 3
 _SHORTEST_BEGINNING = 5  # letters of a name that begins another
 _ALIKE = 0.9  # of the modules of a model, and of a checkpoint

@@ -34,6 +34,7 @@ from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.notation import Selector
 from nparam_lint.ground.notation.grammar import parse_value
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, DOC_SUFFIXES, parent, relative_path, within
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import TEST_FILE
 from nparam_lint.ground.values import Position, SourceLine, proportion
 from nparam_lint.repository import git
@@ -53,15 +54,15 @@ Stating: TypeAlias = "dict[str, tuple[list[StatedCount], bytes]]"  # of each fil
 _Judged: TypeAlias = "tuple[list[StatedOutcome], list[Finding], dict[Position, list[Position]]]"
 _OF_A_HOOK = (*DOC_SUFFIXES, ".py", ".yaml", ".yml", ".toml")
 _CHECKPOINT = ".safetensors"
-_SIZE_IN_NAME = re.compile(  # of `yoloe-11m` it is another m
+_SIZE_IN_NAME = late_pattern(  # of `yoloe-11m` it is another m
     r"(?<![A-Za-z0-9.])(?<!yoloe-)(?P<number>[0-9]+(?:[._p][0-9]+)?)(?P<suffix>[mMbB])(?![A-Za-z0-9])"
 )
-_WORD_IN_NAME = re.compile("[A-Z]?[a-z]+|[A-Z]+")
+_WORD_IN_NAME = late_pattern("[A-Z]?[a-z]+|[A-Z]+")
 _ROUNDED = Fraction(3, 2)
 _SEVERAL = 3  # models in a table, numbers of a model
 _ROUNDED_UP = Fraction(1005, 1000)
 # Folders, headings and heads of columns: the model in the row is often a part of what is counted.
-_TASK = re.compile(
+_TASK = late_pattern(
     r"""detection|segmentation|downstream|video.?prediction
     |(?<![a-z])(?:seg|det|pose|keypoints?|tracking|coco|ade20k|cityscapes|voc|kitti|mpii
     |recall|pckh?|(?-i:AR)|mota|hota|idf1|mpjpe|abs.?rel|psnr|ssim|fid|wer)(?![a-z])""",

@@ -1,6 +1,6 @@
 """What every room stands on, and what needs none of them. What the worker reads, too, has the
-standard library alone, and Python 3.9 syntax: this, `metrics`, `facts`, `orders`, `nearest` and
-`script_words`."""
+standard library alone, and Python 3.9 syntax: this, `metrics`, `facts`, `orders`, `nearest`,
+`patterns` and `script_words`."""
 
 import os
 

@@ -8,32 +8,34 @@ import re
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
+from .patterns import late_pattern
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 Keys = tuple[str | int, ...]
 
-_KEY = re.compile(
+_KEY = late_pattern(
     r"""(?P<key>"(?:\\.|[^"\\])*"|'(?:[^']|'')*'
         |(?![-?:](?:\s|$))[^\s\#'"{}\[\],&*!|>%@`](?:[^\#]|(?<=\S)\#)*?)
         \s*:(?=\s|$)\s*(?P<value>.*)""",
     re.VERBOSE,
 )
-_BRACKETS = re.compile(r"""'(?:[^']|'')*'|"(?:\\.|[^"\\])*"|\s\#.*|[\[{]|[\]}]""")
-_ITEM = re.compile(r"-(\s|$)")
+_BRACKETS = late_pattern(r"""'(?:[^']|'')*'|"(?:\\.|[^"\\])*"|\s\#.*|[\[{]|[\]}]""")
+_ITEM = late_pattern(r"-(\s|$)")
 _HALF = 0.5  # an item stands between its list's key and what is in it
-_BLOCK_TEXT = re.compile(r"[|>][-+0-9]*$")
-_FLOW = re.compile(r"([&!]\S*\s+)*[\[{]")
-_FLOW_PART = re.compile(
+_BLOCK_TEXT = late_pattern(r"[|>][-+0-9]*$")
+_FLOW = late_pattern(r"([&!]\S*\s+)*[\[{]")
+_FLOW_PART = late_pattern(
     r"""(?P<key>"[^"]*"|'[^']*'|[\w.-]+)\s*:(?=\s|[{\["'])[^\S\n]*(?P<value>"[^"]*"|'[^']*'|[^,{}\[\]\#\n]*)
         |(?P<comment>(?<=\s)\#.*)|(?P<bracket>[{}\[\]])|(?P<line>\n)""",
     re.VERBOSE,
 )
 # A text in quotes, which are no apostrophes; or where a comment begins.
-_SIGN = re.compile(
+_SIGN = late_pattern(
     r"""(?<!\w)(?:'(?:[^']|'')*'|"(?:\\.|[^"\\])*")|(?P<sign>(?:^|(?<=[\s\ufeff]))\#)""", re.VERBOSE
 )
-_JSON_TEXT = re.compile(r'"((?:\\.|[^"\\])*)"(\s*:)?')
+_JSON_TEXT = late_pattern(r'"((?:\\.|[^"\\])*)"(\s*:)?')
 
 
 def comment_sign(line: str) -> re.Match[str] | None:

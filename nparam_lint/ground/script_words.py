@@ -4,19 +4,23 @@ the front end reads source by them, and the worker runs files in part."""
 
 import re
 
+from .patterns import late_pattern
+
 # --- what holds the sizes of a model ----------------------------------------------------------
 
-CONFIG_PARAMETER = re.compile(r"conf|cfg|args|hparam|param|dims|settings|opt", re.IGNORECASE)
-CONFIG_CLASS = re.compile(r"\w*(Config|Cfg|Args|Arguments|Settings|HParams|Hparams|Options)$")
+CONFIG_PARAMETER = late_pattern(r"conf|cfg|args|hparam|param|dims|settings|opt", re.IGNORECASE)
+CONFIG_CLASS = late_pattern(r"\w*(Config|Cfg|Args|Arguments|Settings|HParams|Hparams|Options)$")
 # The parsed options of a script, and an option that names a config file.
-OPTIONS = re.compile(r"(args?|opts?|options|configs?|cfg|conf|hparams|params)$")
-CONFIG_OPTION = re.compile(
+OPTIONS = late_pattern(r"(args?|opts?|options|configs?|cfg|conf|hparams|params)$")
+CONFIG_OPTION = late_pattern(
     r"-*(cfg|config|conf|opt|yaml|hparams|params|configuration|settings|exp_file)"
     r"([_-]?(file|path|name|filename|yaml))?$|-*(model|base|net)[_-](config|cfg)([_-](file|path))?$"
 )
-READS_WORDS = re.compile(r"\bsys\.argv\b|\bfrom_cli\(\)")  # those of its command, without a parser
+READS_WORDS = late_pattern(
+    r"\bsys\.argv\b|\bfrom_cli\(\)"
+)  # those of its command, without a parser
 # Settings of a run: a model does not depend on them.
-RUN_SETTING = re.compile(
+RUN_SETTING = late_pattern(
     r"(?i)\w*(lr|rank|world|gpus?|device|seed|dist\w*|output|dir|path|log\w*|batch_?size|workers?|"
     r"steps?|epochs?|time|name|resume|tag|verbose|debug|quiet|amp|fp16|bf16)$"
 )
@@ -33,31 +37,31 @@ LOOKED_UP_VALUE = (
 
 # --- which files ------------------------------------------------------------------------------
 
-SCRIPT_FILE = re.compile(r"(train|main|run|demo|exp|eval|test|finetune|predict|infer)\w*\.py$")
-TEST_FILE = re.compile(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
+SCRIPT_FILE = late_pattern(r"(train|main|run|demo|exp|eval|test|finetune|predict|infer)\w*\.py$")
+TEST_FILE = late_pattern(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
 # Scripts that take up what another has trained.
-LATER_SCRIPT = re.compile(
+LATER_SCRIPT = late_pattern(
     r"(^|/)(eval|test|infer|predict|demo|visual|export|convert|generate|sample|finetune)[^/]*\.py$"
 )
 # Arguments of models that data sets decide, with defaults of the usual ones.
-SIZE_OF_DATA = re.compile(r"(nc|(num|n)_?(class|token|label)(es|s)?|vocab_?size)$")
-DATA_FILE = re.compile(r"(^|/)(\w*datasets?|data|\w*loaders?|data_\w+)(/|\.py$)")
+SIZE_OF_DATA = late_pattern(r"(nc|(num|n)_?(class|token|label)(es|s)?|vocab_?size)$")
+DATA_FILE = late_pattern(r"(^|/)(\w*datasets?|data|\w*loaders?|data_\w+)(/|\.py$)")
 
 # --- weights ----------------------------------------------------------------------------------
 
 _WEIGHTS = "pth|pt|bin|safetensors|ckpt|npz|h5|onnx|tar|pkl|zip"
-WEIGHTS_URL = re.compile(rf"\.({_WEIGHTS})(\.\w+)?([?#]|$)")
+WEIGHTS_URL = late_pattern(rf"\.({_WEIGHTS})(\.\w+)?([?#]|$)")
 # A file of weights, or a name that libraries have for some to download.
-WEIGHTS_VALUE = re.compile(
+WEIGHTS_VALUE = late_pattern(
     rf"[\w./ -]*\.({_WEIGHTS})$|(IMAGENET|COCO)\w*_V\d$|DEFAULT$|\w+_Weights\.\w+$|imagenet$"
 )
-WEIGHTS_KEY = re.compile(r"(ckpt|checkpoint|pretrained|weights?|resume)(_?(path|file|from))?$")
+WEIGHTS_KEY = late_pattern(r"(ckpt|checkpoint|pretrained|weights?|resume)(_?(path|file|from))?$")
 # Arguments that say whether weights are wanted, or which; and one that is true or false.
-WEIGHTS_WISH = re.compile(
+WEIGHTS_WISH = late_pattern(
     r"(^|_)(pretrained|weights)(_|$)|^(load|download)(_|$)|^(ckpt|checkpoint)(_|$)"
 )
-WEIGHTS_SWITCH = re.compile(r"(\w+_)?pretrained(_\w+)?$")
-LOADS_WEIGHTS = re.compile(
+WEIGHTS_SWITCH = late_pattern(r"(\w+_)?pretrained(_\w+)?$")
+LOADS_WEIGHTS = late_pattern(
     r"(?i)from_pretrained|load_state_dict|load_url|hub|download|urlopen|load_weights|load_pretrained"
     r"|load_checkpoint|torch\.load|load_file|load_model|(^|\.)open$"
 )
@@ -65,25 +69,25 @@ LOADS_WEIGHTS = re.compile(
 # --- a script's work --------------------------------------------------------------------------
 
 _OF_DATA = "data_?(set|loader|module)|loader$|tokenizer|vocab|corpus"
-OF_DATA = re.compile(_OF_DATA, re.IGNORECASE)
+OF_DATA = late_pattern(_OF_DATA, re.IGNORECASE)
 # What reads a config. Of Python and of libraries, which is read as the script does it:
-READS_CONFIG = re.compile(
+READS_CONFIG = late_pattern(
     r"^(open|(yaml|json|toml|tomllib)\.(safe_|full_)?loads?|OmegaConf\.load|(f\w*|file)\.read)$"
 )
 # a function of the project, by its name, which may put it into an object that it gets;
 _CONFIG = "config|cfg|conf|yaml|json|toml|hparams|hyper_?params?|args|opts|options|settings"
 _LOADS_CONFIG = rf"(load|read)_?({_CONFIG})(_file)?$"
-LOADS_CONFIG = re.compile(rf"(^|\.)_*{_LOADS_CONFIG}")
+LOADS_CONFIG = late_pattern(rf"(^|\.)_*{_LOADS_CONFIG}")
 # and any call that may, these among them, in a script that is known to read one.
-MAY_READ_CONFIG = re.compile(
+MAY_READ_CONFIG = late_pattern(
     r"(?i)(^|\.)((safe_|full_|unsafe_)?load|loads|open|read|read_text|fromfile|merge_from_file|"
     rf"\w*({_CONFIG}|option|args|params|settings)\w*)$"
 )
 _PARTS = r"\.(named_)?(children|modules|parameters|buffers)$"
-PARTS_OF_MODEL = re.compile(_PARTS)
+PARTS_OF_MODEL = late_pattern(_PARTS)
 # What reads data, talks to the world or does a script's work, by its whole name: no call of it is
 # run for the arguments of a model.
-WORK = re.compile(
+WORK = late_pattern(
     rf"(^|\.)_*(?!{_LOADS_CONFIG})"
     r"(load|open|download|fetch|read|write|save|dump|fit|train|test|eval|run|main|"
     r"sleep|show|system|popen|spawn|glob|walk|init_process_group|initialize(?!_(?:model|net))|compose)s?($|_)"
@@ -95,7 +99,7 @@ WORK = re.compile(
 )
 # The same of a file that is run as a whole: functions of its own, methods of anything, and others.
 # There, a wrong answer does no harm.
-WORK_FUNCTION = re.compile(
+WORK_FUNCTION = late_pattern(
     r"^_*(main|run|train|test|eval|evaluate|demo|cli|app|start|launch|fit|bench|benchmark|profile|"
     r"export|convert|plot|show|process|experiment|generate|sample|predict|infer|inference)($|_)"
 )
@@ -108,10 +112,10 @@ WORK_NAMES = frozenset(
     "torch.load unittest.main".split()
 )
 # What sets the values of `cfg` in its own file, as Fast R-CNN and what descends from it have it.
-SETS_CONFIG = re.compile(r"^((merge_)?(cfg|config)_from_(file|list|yaml|yaml_file))$")
-SETS_VARIABLE = re.compile(r"(^|\.)environ\.(setdefault|update)$|^os\.putenv$")
+SETS_CONFIG = late_pattern(r"^((merge_)?(cfg|config)_from_(file|list|yaml|yaml_file))$")
+SETS_VARIABLE = late_pattern(r"(^|\.)environ\.(setdefault|update)$|^os\.putenv$")
 WITH_CHANGES = "with_changes"  # the function of a recipe that does what a script does to a model
-REGISTERS = re.compile(r"(^|[._])register", re.IGNORECASE)
+REGISTERS = late_pattern(r"(^|[._])register", re.IGNORECASE)
 
 # --- what only makes a value ------------------------------------------------------------------
 
@@ -149,7 +153,7 @@ UNSAFE_METHODS = frozenset(
     "_exit abort fork forkpty killpg load save memmap fromfile system execv chdir exit kill".split()
 )
 # Methods that change the object they belong to, and nothing else.
-CHANGES = re.compile(
+CHANGES = late_pattern(
     r"(append|extend|insert|update|setdefault|pop|add|remove|clear|sort|add_(\w+_)?arguments?|"
     r"add_argument_group|add_mutually_exclusive_group|set_defaults|set_\w+|__setattr__|merge_\w+|"
     r"override\w*|defrost|replace|parse(_json)?|read(_file|_string|_dict)?)$"

@@ -6,7 +6,6 @@ What a line led to, and another line of the file counts, stands in brackets.
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from msgspec import Struct
 
 from nparam_lint.count.measured import LineRow, Measured, NotMeasured
 from nparam_lint.gate.report import ModelReport, Report
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.printable import clean
 from nparam_lint.report import Cell, Column, Document, Page, Row, Section, Step, Table, Text, style
 from nparam_lint.report.json_records import (
@@ -37,7 +37,7 @@ _MODELS = 4  # of one file, without -v
 _CALL = 60  # characters of a call that is only mentioned
 _AROUND = 1  # lines of context before and after a line that makes something
 _GAP = 2  # lines between two hunks that are shown rather than left out
-_HEADER = re.compile(r"\s*(?:class|def|async def)\b")
+_HEADER = late_pattern(r"\s*(?:class|def|async def)\b")
 _COLUMNS = (
     Column("parameters", "number"),
     Column("", "number"),

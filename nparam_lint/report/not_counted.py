@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -12,6 +11,7 @@ from nparam_lint.count.measured import NotMeasured
 from nparam_lint.gate.report import FailedWay, Inside, Report
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.metrics import INSTALLED_AS
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.printable import clean
 from nparam_lint.report import (
     Block,
@@ -34,7 +34,7 @@ _FEW = 3  # models that a run names whose budgets it judges
 _RECIPES = 4
 _LONGEST = 120  # characters of a reason, without -v
 # By its name no model whose count anyone would state.
-_IS_NO_MODEL = re.compile(r"(Loss|Criterion|Metric|Transforms?|Augment\w*|Sampler|Scheduler)$")
+_IS_NO_MODEL = late_pattern(r"(Loss|Criterion|Metric|Transforms?|Augment\w*|Sampler|Scheduler)$")
 _ALIKE = 3  # names of models with the same reason
 _SAID = {  # of models that were not counted, by cause
     "arguments_missing": "need arguments",

@@ -15,6 +15,7 @@ from msgspec import Struct
 
 from nparam_lint.ground import lines as text_lines
 from nparam_lint.ground.metrics import METRICS, Metric
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import proportion
 
@@ -46,16 +47,16 @@ def escape(text: str) -> str:
 # What in a reason is said in other words: (pattern, words), one after the other.
 _SHORTER = (
     (  # of a name that only a script's work would set, it is what that is
-        re.compile(
+        late_pattern(
             r"NameError: name '(?P<name>\w+)' is not defined \('(?P<of>\w+)' in (?P<file>[^:()]+): "
             r"set at line (?P<line>\d+) by work that nparam-lint does not run\)"
         ),
         r"\g<name> comes from \g<of> (\g<file>:\g<line>), which is not run",
     ),
     # Of a factory that raised what has a place of its own, it is that place that matters;
-    (re.compile(r"^\S+:\d+: [\w.]+\([^()]*\) raised (?=\S+:\d+: )"), ""),
+    (late_pattern(r"^\S+:\d+: [\w.]+\([^()]*\) raised (?=\S+:\d+: )"), ""),
     (  # and of a name that is missing because a line failed, that line.
-        re.compile(
+        late_pattern(
             r"NameError: name '(\w+)' is not defined "
             r"\('\1' in (?P<file>[^:()]+): line (?P<line>\d+) failed: (?P<why>.*)\)"
         ),
@@ -196,7 +197,7 @@ def wrap(text: str, width: int, indent: str = "", hang: str = "") -> list[str]:
     return [line.replace(_FILLER, "") for line in lines] or [""]
 
 
-_COMMAND = re.compile(r": (?=(cd \S+ && )?nparam-lint )")
+_COMMAND = late_pattern(r": (?=(cd \S+ && )?nparam-lint )")
 
 
 def as_laid_out(text: str, width: int, indent: str = "") -> list[str]:
@@ -228,7 +229,7 @@ def wrap_formula(text: str, width: int, indent: str = "", hang: str = "") -> lis
     return [line.replace(_FILLER, "") for line in (*lines, start + text)]
 
 
-_BREAKS = re.compile(r"[()]|, | [+-] |(?<![\w*])\d+\*(?!\*)|(?<!\*)\*(?!\*)")
+_BREAKS = late_pattern(r"[()]|, | [+-] |(?<![\w*])\d+\*(?!\*)|(?<!\*)\*(?!\*)")
 
 
 def _cut(text: str, room: int) -> int:

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.nearest import did_you_mean
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.temporary import temporary_directory
 from nparam_lint.repository import repository_top, run_git
 
@@ -46,12 +47,12 @@ _PRIVATE = (
     *("-c", "core.splitIndex=false"),
     *("-c", "core.fsmonitor=false"),
 )
-_RELATIVE = re.compile(r"[~^@:{]")  # counted from another revision, by way of the history
+_RELATIVE = late_pattern(r"[~^@:{]")  # counted from another revision, by way of the history
 _LINK, _SUBMODULE = "120000", "160000"
 
 _CLONE = "clone with its whole history (fetch-depth: 0 of actions/checkout)"
 # How many old lines; where new lines begin, and how many.
-_HUNK = re.compile(r"@@ -[0-9]+(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@")
+_HUNK = late_pattern(r"@@ -[0-9]+(?:,([0-9]+))? \+([0-9]+)(?:,([0-9]+))? @@")
 
 
 class GitError(UsageError):

@@ -4,7 +4,6 @@ stays byte for byte."""
 from __future__ import annotations
 
 import ast
-import re
 import warnings
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -12,13 +11,14 @@ from typing import TYPE_CHECKING
 import libcst as cst
 from libcst.metadata import MetadataWrapper, PositionProvider
 
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.rewrite.edits import Unsafe
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 Replacements = dict[cst.CSTNode, "Callable[[cst.CSTNode], cst.CSTNode]"]
-NEWLINE = re.compile(r"\r\n|\r|\n")
+NEWLINE = late_pattern(r"\r\n|\r|\n")
 
 
 class CstFile:

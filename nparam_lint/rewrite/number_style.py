@@ -18,15 +18,16 @@ from msgspec import Struct
 from nparam_lint.ground.notation import TextError
 from nparam_lint.ground.notation.expression import Formula
 from nparam_lint.ground.notation.grammar import Number, Tolerance, parse_value
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nparam_lint.ground.notation.grammar import Value
 
-_NUMBER = re.compile(r"[0-9.].*?(?=\s*(?:±|\+/-|\+-|$))", re.DOTALL)
+_NUMBER = late_pattern(r"[0-9.].*?(?=\s*(?:±|\+/-|\+-|$))", re.DOTALL)
 # Splits what the grammar has accepted; it accepts more than that by itself.
-_PIECES = re.compile(
+_PIECES = late_pattern(
     r"(?P<whole>[0-9_,]*)(?:\.(?P<part>[0-9]+))?"
     r"(?:(?P<e>[eE]\+?)(?P<exponent>-?[0-9]+)|(?P<suffix>\s*[A-Za-z]+))?"
 )

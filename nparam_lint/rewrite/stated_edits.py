@@ -18,6 +18,7 @@ from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.notation import TextError, parse_target, read_expression
 from nparam_lint.ground.notation.grammar import Number, parse_value
 from nparam_lint.ground.paths import is_doc
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import Position
 from nparam_lint.report.style import plural
 from nparam_lint.rewrite import number_style
@@ -31,13 +32,13 @@ if TYPE_CHECKING:
     from nparam_lint.ground.values import Origin
 
 _About: TypeAlias = "tuple[Position, str, str, Origin]"  # of `Edit` and `Leftover`
-_WRITTEN = re.compile(
+_WRITTEN = late_pattern(
     # Of `5000000,80` the comma begins another cell.
     r"(?P<number>(?:[0-9]{1,3}(?:,[0-9]{3})+(?![0-9])|[0-9]+(?:_[0-9]+)*)(?:\.[0-9]+)?(?:[eE]\+?[0-9]+)?)"
     r"(?P<suffix>\s?[kKmMbBgGtT](?![A-Za-z0-9]))?"
 )
-_ITEM = re.compile(r"\s*(?:[-*+•]|\(?(?:[0-9]+|[a-zA-Z]|#)[.)])\s")
-_IMAGE = re.compile(r"!\[[^\]]*$")
+_ITEM = late_pattern(r"\s*(?:[-*+•]|\(?(?:[0-9]+|[a-zA-Z]|#)[.)])\s")
+_IMAGE = late_pattern(r"!\[[^\]]*$")
 _SUFFIXES = {1: "", 10**3: "k", 10**4: "e4", 10**6: "M", 10**9: "B", 10**12: "T"}
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -12,6 +11,7 @@ from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Integer, Item, String, Table
 
 from nparam_lint.config.load import table_in
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.rewrite import number_style
 from nparam_lint.rewrite.edits import Unsafe
 
@@ -27,7 +27,7 @@ else:
 
 Key = tuple[str | int, ...]  # through tables by name, through a list by number
 
-_WHOLE = re.compile(r"[0-9]+(?:_[0-9]+)*")
+_WHOLE = late_pattern(r"[0-9]+(?:_[0-9]+)*")
 
 
 def budget_keys(text: str, file: str) -> list[Key]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter, defaultdict
 from functools import lru_cache, partial
 from itertools import chain, combinations, count, product
@@ -21,6 +20,7 @@ from nparam_lint.analysis.closed_forms.polynomial import (
     Polynomial,
 )
 from nparam_lint.analysis.closed_forms.traced_runs import size_of
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     _Members = list[tuple[int, Generator]]
     _Family = list[list[TracedParameter]]  # those of each run
 
-_NUMBER = re.compile(r"\d+")
+_NUMBER = late_pattern(r"\d+")
 
 
 def total_form(runs: Sequence[Run], symbols: Symbols) -> Polynomial | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
@@ -19,6 +18,7 @@ from nparam_lint.gate.measures import fitting_measure
 from nparam_lint.ground import grouping
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.notation.grammar import Bounds
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.printable import clean
 from nparam_lint.report import style
 from nparam_lint.report.json_records import (
@@ -209,7 +209,7 @@ def _parts(column: _Column) -> doc.Table:
 
 # --- words ----------------------------------------------------------------------------------------
 
-_NUMBER = re.compile(r"(?<![^. ])\d+(?![^., ])|(?<=_)\d+(?=\.)")  # h.11.attn, layer_11.attn
+_NUMBER = late_pattern(r"(?<![^. ])\d+(?![^., ])|(?<=_)\d+(?=\.)")  # h.11.attn, layer_11.attn
 
 
 def grouped(parts: Iterable[RolePart]) -> list[tuple[RolePart, int]]:

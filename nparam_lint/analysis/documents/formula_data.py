@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,12 +15,13 @@ from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.observations import Value, Variable
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.count.measured import Environment
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.report.json_records import CountedDocument, record
 
 if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.form_records import Derived
 
-_WORD = re.compile(r"(?<![\w.])[^\W\d]\w*")
+_WORD = late_pattern(r"(?<![\w.])[^\W\d]\w*")
 
 
 class FormulaResult(Struct, frozen=True):

@@ -11,6 +11,7 @@ from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
 from nparam_lint.analysis.documents.formula_data import formula_data
 from nparam_lint.ground.grouping import grouped
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.printable import clean
 from nparam_lint.report import style
 
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 
 _DEPTH = 2  # of the table of modules
 _CASES = 6  # that are shown
-_LIMIT = re.compile(r"(?P<name>[\w.\[\]']+) (?P<sign>[<>]=?) (?P<end>\S+)")
-_OTHER = re.compile(r"(?P<name>[\w.\[\]']+) != (?P<end>-?[\d.]+)")
+_LIMIT = late_pattern(r"(?P<name>[\w.\[\]']+) (?P<sign>[<>]=?) (?P<end>\S+)")
+_OTHER = late_pattern(r"(?P<name>[\w.\[\]']+) != (?P<end>-?[\d.]+)")
 _PARITY = {"== 0": "even", "!= 1": "even", "== 1": "odd", "!= 0": "odd"}
-_HALF = re.compile(rf"(?P<name>[\w.\[\]']+) % 2 (?P<rest>{'|'.join(_PARITY)})")
+_HALF = late_pattern(rf"(?P<name>[\w.\[\]']+) % 2 (?P<rest>{'|'.join(_PARITY)})")
 _SYMBOLS = "N", "P", "C", r"N_{\mathrm{param}}"  # of the count in LaTeX; the first that is free
 _MANY = 6  # values of names, reasons, … on a line of facts
 

@@ -5,27 +5,28 @@ Class names are matched at their end (`LlamaSdpaAttention`), names by their word
 
 from __future__ import annotations
 
-import re
 from functools import cache
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+from nparam_lint.ground.patterns import late_pattern
 
-EMBEDDING_CLASS = re.compile(
+_WORD = late_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+EMBEDDING_CLASS = late_pattern(
     r"(?:Embed(?:s|der|ding|dings)?|PositionalEncoding)(?:Layer|Bag|\d[dD])?$"
 )
-ATTENTION_CLASS = re.compile(r"(?:Attention|Attn|MHS?A|MSA)(?:Pool\w*|\d[dD]|V\d)?\d*$")
-FEED_FORWARD_CLASS = re.compile(
+ATTENTION_CLASS = late_pattern(r"(?:Attention|Attn|MHS?A|MSA)(?:Pool\w*|\d[dD]|V\d)?\d*$")
+FEED_FORWARD_CLASS = late_pattern(
     r"(?:M[Ll][Pp]|F[Ff][Nn]|FF|Feed[Ff]orward|Experts?|M[oO][eE]|(?:Swi|GE|Ge|Re)G[Ll][Uu]"
     r"|Dense\w*Dense)(?:Network|Net|Layer|Sub[Ll]ayer|Block|Module)?\d*$"
 )
-CELL_CLASS = re.compile(r"(?:LSTM|GRU|RNN)Cell$")
-RECURRENT_CLASS = re.compile(r"(?:Simple)?(?:LSTM|GRU|RNN)$")
-RECURRENT_LAYER = re.compile(r"(?:LSTM|GRU|RNN)(?:Layer|Block|Stack)?\d*$")
-RECURRENT_PARAMETER = re.compile(r"(?:weight|bias)_(?:ih|hh|hr)(?:_l\d+)?(?:_reverse)?$")
+CELL_CLASS = late_pattern(r"(?:LSTM|GRU|RNN)Cell$")
+RECURRENT_CLASS = late_pattern(r"(?:Simple)?(?:LSTM|GRU|RNN)$")
+RECURRENT_LAYER = late_pattern(r"(?:LSTM|GRU|RNN)(?:Layer|Block|Stack)?\d*$")
+RECURRENT_PARAMETER = late_pattern(r"(?:weight|bias)_(?:ih|hh|hr)(?:_l\d+)?(?:_reverse)?$")
 STATE_MATRIX = "A_log"  # of a state space model, as Mamba holds it: a linear recurrence
-NORM_CLASS = re.compile(r"Norm(?:alization)?(?:Act|\d?[dD]|\d|[Ff]p32|1P)*$")
-CONVOLUTION_CLASS = re.compile(r"Conv(?:Transpose)?[123]d")
-OUTPUT_CLASS = re.compile(r"(?:Head|Classifier)$")
+NORM_CLASS = late_pattern(r"Norm(?:alization)?(?:Act|\d?[dD]|\d|[Ff]p32|1P)*$")
+CONVOLUTION_CLASS = late_pattern(r"Conv(?:Transpose)?[123]d")
+OUTPUT_CLASS = late_pattern(r"(?:Head|Classifier)$")
 TORCH_NORMS = ("LayerNorm", "RMSNorm", "GroupNorm", "BatchNorm1d", "BatchNorm2d", "BatchNorm3d")
 CONTAINERS = ("Sequential", "ModuleList", "ModuleDict")
 

@@ -3,7 +3,6 @@ brackets, and the count after its colon."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -12,6 +11,7 @@ from nparam_lint.count.measured import Measured
 from nparam_lint.gate.judge import selected
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.notation import TextError, parse_selector
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.rewrite.number_style import rounded
 
 if TYPE_CHECKING:
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
     from nparam_lint.gate.report import ModelReport
 
-_SELECTOR = re.compile(r"\bnparam\[(?:[^\]]*,)?\s*(?P<word>[^\s\],]*)$")
-_VALUE = re.compile(r"\bnparam(?:\[(?P<selector>[^\]]*)\])?:\s*(?P<word>[\w.]*)$")
-_KEYWORD = re.compile(r"^\s*(?P<word>n\w*)$")
-_HEADER = re.compile(r"(?P<indent>\s*)(?:class|def|async\s+def)\s+(?P<name>\w+)")
+_SELECTOR = late_pattern(r"\bnparam\[(?:[^\]]*,)?\s*(?P<word>[^\s\],]*)$")
+_VALUE = late_pattern(r"\bnparam(?:\[(?P<selector>[^\]]*)\])?:\s*(?P<word>[\w.]*)$")
+_KEYWORD = late_pattern(r"^\s*(?P<word>n\w*)$")
+_HEADER = late_pattern(r"(?P<indent>\s*)(?:class|def|async\s+def)\s+(?P<name>\w+)")
 
 
 class Proposal(Struct, frozen=True):

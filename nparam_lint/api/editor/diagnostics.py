@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from lsprotocol import types
 
 from nparam_lint.api.editor.answers import read_lines
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import Position
 from nparam_lint.report import style
@@ -25,7 +25,7 @@ _SEVERITIES = {
     "error": types.DiagnosticSeverity.Error,
     "warning": types.DiagnosticSeverity.Warning,
 }
-_REST = re.compile(r"\S.*?(?=\s*$)")
+_REST = late_pattern(r"\S.*?(?=\s*$)")
 
 
 class Board:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import sys
 from contextlib import suppress
 from functools import partial
@@ -30,6 +29,7 @@ from nparam_lint.count import resident
 from nparam_lint.gate.rules.rule_page import rule_page
 from nparam_lint.ground.errors import UsageError, defect
 from nparam_lint.ground.lines import lines_of
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.temporary import make_directory, remove_directory
 from nparam_lint.ground.version import __version__
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 TRUST, RULE = "nparam-lint.trust", actions.RULE
 RESIDENT = "15m"  # how long the process that holds torch stays without a check
 _CONFIGS = ("pyproject.toml", "nparam-lint.toml")
-_MODEL = re.compile(r"class \w+\(.*Module")
+_MODEL = late_pattern(r"class \w+\(.*Module")
 _KINDS = {
     "metric": types.CompletionItemKind.Keyword,
     "module": types.CompletionItemKind.Field,

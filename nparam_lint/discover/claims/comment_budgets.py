@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import tokenize
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from nparam_lint.discover.claims.docstring_budgets import (
     parse_docstring,
 )
 from nparam_lint.ground.config_outline import comment_sign
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nparam_lint.discover.claims.docstring_budgets import Declared
 
 WITH_COMMENTS = (".yaml", ".yml", ".toml", ".py")
-_IGNORES = re.compile(r"\s*nparam:\s*ignore\b")
+_IGNORES = late_pattern(r"\s*nparam:\s*ignore\b")
 
 
 def parse_comments(path: str, text: str) -> tuple[list[Declared], list[Malformed]]:

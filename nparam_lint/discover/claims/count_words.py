@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 
 from nparam_lint.ground.notation import Selector
+from nparam_lint.ground.patterns import late_pattern
 
 _MEASURES = (  # the first whose word stands in the text
     (
-        re.compile(r"non[-_\s]?embed|w/?o\.?\s+emb|without\s+embed|excl\w*\.?\s+embed"),
+        late_pattern(r"non[-_\s]?embed|w/?o\.?\s+emb|without\s+embed|excl\w*\.?\s+embed"),
         "non_embedding",
     ),
-    (re.compile(r"non[-_\s]?trainable|frozen"), "frozen"),
-    (re.compile(r"trainable|learn"), "trainable"),
-    (re.compile(r"activ|\bact\.?\b"), "active"),
+    (late_pattern(r"non[-_\s]?trainable|frozen"), "frozen"),
+    (late_pattern(r"trainable|learn"), "trainable"),
+    (late_pattern(r"activ|\bact\.?\b"), "active"),
 )
 # Before a number.
 LIMITS = r"(?:under|below|fewer\s+than|less\s+than|at\s+most|no\s+more\s+than)"
@@ -35,7 +36,7 @@ NOUN_ABROAD = (
 )
 UNIT_ABROAD = r"(?:[万萬만亿億억]|тыс\.?|млн\.?|млрд\.?|[mM]io\.?|[mM]rd\.?|millones|milhões)"
 
-_NUMBER_ABROAD = re.compile(r"[0-9]{1,3}(?:\.[0-9]{3}){2,}|[0-9]+,[0-9]{1,2}")
+_NUMBER_ABROAD = late_pattern(r"[0-9]{1,3}(?:\.[0-9]{3}){2,}|[0-9]+,[0-9]{1,2}")
 
 
 def selector_of(words: str) -> Selector:

@@ -32,6 +32,7 @@ from nparam_lint.discover.claims.docstring_budgets import Malformed
 from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.ground.notation import TextError, parse_selected
 from nparam_lint.ground.notation.grammar import parse_value
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -40,19 +41,19 @@ if TYPE_CHECKING:
     from nparam_lint.ground.notation import Selector, Target
     from nparam_lint.ground.notation.grammar import Value
 
-_WORD = re.compile(r"[\W_]*(n[-_]?param(?:eter)?s?)(?![-\w.])\s*(:{0,2})\s*", re.IGNORECASE)
+_WORD = late_pattern(r"[\W_]*(n[-_]?param(?:eter)?s?)(?![-\w.])\s*(:{0,2})\s*", re.IGNORECASE)
 # Outside of comments: the word with a number or a target, in whatever marks.
-_STRAY = re.compile(
+_STRAY = late_pattern(
     r"""(?<![\w-])nparam\s*(?:\([^()]*\)\s*|\[[^\[\]]*\]\s*)?:\s*(?=\S)
     (?:[^\w\n]*[0-9]|(?:\w[^=|\n]{0,80}=\s*)?[\w./{}-]+::[\w{]).*""",
     re.VERBOSE,
 )
-_NOTE = re.compile(r"\[\^[^\]]*\]|<sup>.*?</sup>")
-_IGNORES = re.compile(r"ignore\b")
-_COLUMN = re.compile(r"(?P<name>(?:(?!::)[^=])*)=(?P<target>.*)")
+_NOTE = late_pattern(r"\[\^[^\]]*\]|<sup>.*?</sup>")
+_IGNORES = late_pattern(r"ignore\b")
+_COLUMN = late_pattern(r"(?P<name>(?:(?!::)[^=])*)=(?P<target>.*)")
 _NONE = "-"  # the target of a row that is not checked
-_UNIT = re.compile(r"(?<!\s)\s*[(\[][^()\[\]]*[)\]]$")
-_PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
+_UNIT = late_pattern(r"(?<!\s)\s*[(\[][^()\[\]]*[)\]]$")
+_PLACEHOLDER = late_pattern(r"\{([^{}]*)\}")
 _UNCHECKED = "next: write `ROW = -` into the comment, if it is not to be checked"
 _SEVERAL = "next: put the comment directly behind the number that it is about"
 

@@ -12,13 +12,14 @@ from msgspec import Struct
 
 from nparam_lint.discover.claims.count_words import UNIT_WORDS
 from nparam_lint.ground.paths import is_rest
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _SUFFIX = r"(?:[kKMGT]i?B|[kKMBGT])"
 # A count, not a part of a name (`ViT-B/16`), of another number, of a share or of a size (224×224).
-COUNT = re.compile(
+COUNT = late_pattern(
     rf"""(?P<text>(?:(?:[~≈≤≥]|<=|>=|(?<=[\w(|,;:]\s)[<>](?=\s))\s?)?(?<![\w.,/+–—^×±-])
     (?:[0-9]{{1,3}}(?:[,_][0-9]{{3}})+|[0-9]+(?:\.[0-9]+)?(?:[eE]\+?[0-9]+)?)
     (?P<suffix>\s?{_SUFFIX}(?!\w))?
@@ -27,15 +28,15 @@ COUNT = re.compile(
     (?![\w%]|\s?%|[.,/]+[0-9]|[-–—×][0-9])""",
     re.VERBOSE,
 )
-_UNIT = re.compile(rf"[(\[]\s*(?:in\s+)?({_SUFFIX}|thousands?|millions?|billions?)\s*[)\]]")
-_REST_COMMENT = re.compile(r"^([ \t]*)\.\. (?=[nN])(.*(?:\n\1[ \t]+\S.*)*)", re.MULTILINE)
-_CODE_SPAN = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+_UNIT = late_pattern(rf"[(\[]\s*(?:in\s+)?({_SUFFIX}|thousands?|millions?|billions?)\s*[)\]]")
+_REST_COMMENT = late_pattern(r"^([ \t]*)\.\. (?=[nN])(.*(?:\n\1[ \t]+\S.*)*)", re.MULTILINE)
+_CODE_SPAN = late_pattern(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _FRONT = "---"
-_FENCE = re.compile(r"[ \t>]*(```+|~~~+)")
-_ITEM = re.compile(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
-_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
-_LITERAL = re.compile(r"::[ \t]*$")
-_NOT_AN_END = re.compile(r"[^\n]")
+_FENCE = late_pattern(r"[ \t>]*(```+|~~~+)")
+_ITEM = late_pattern(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
+_RULE = late_pattern(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+_LITERAL = late_pattern(r"::[ \t]*$")
+_NOT_AN_END = late_pattern(r"[^\n]")
 
 
 class Comment(Struct, frozen=True):

@@ -26,6 +26,7 @@ from nparam_lint.ground.notation import (
     without_comment,
 )
 from nparam_lint.ground.notation.grammar import EXAMPLES, Value, parse_value
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:
@@ -38,62 +39,62 @@ if TYPE_CHECKING:
 # Turns a source into its words in lower case, at the speed of memory.
 _WORDS = bytes(ord(chr(b).lower()) if b < 128 and chr(b).isalnum() else 32 for b in range(256))
 _WORD = r"n[-_]?param(?:eter)?s?(?!_*[^\W_]|[-.]\w)"
-_HINT = re.compile("[nN][-_]?[pP][aA][rR][aA][mM]")
-_SPELLED = re.compile(rb"(?:\b|_|\\n)" + _WORD.encode(), re.IGNORECASE)
+_HINT = late_pattern("[nN][-_]?[pP][aA][rR][aA][mM]")
+_SPELLED = late_pattern(rb"(?:\b|_|\\n)" + _WORD.encode(), re.IGNORECASE)
 # Read as the ASCII character that they look like; what is invisible, as a space: columns stay.
 _FOLDED: dict[int, int | str] = {0xFF01 + n: 0x21 + n for n in range(94)}
 _FOLDED |= dict.fromkeys((0xFE55, 0xFE13, 0x2236, 0xA789, 0x02D0, 0x02F8, 0x205A, 0x0589), ":")
 _FOLDED |= dict.fromkeys((0xAD, 0x180E, 0xFEFF, *range(0x200B, 0x2010)), " ")
 _FOLDED |= dict.fromkeys((*range(0x202A, 0x202F), *range(0x2060, 0x2070)), " ")
 _CLOSED_BY = dict(zip("([{<“‘«", ")]}>”’»", strict=True)) | {c: c for c in "`*_'\"|$"}
-_MARKS = re.compile("[\\s`*_'\"”’»$]*")
+_MARKS = late_pattern("[\\s`*_'\"”’»$]*")
 # What may stand between the word and its number, apart from `(ARGUMENTS)` and `[SELECTOR]`.
 _LINK = r"""(?:[`*_'"”’»]*\\?:{1,2}=?[`*_'"”’»]*|=+|[-=–—]+>|[→⇒–—…|]|\.{2,}
     |(?:of|for|in)\b[^:=\n]{1,40}[:=]|(?:,?\s*\b(?:is|are|was|be|of|has
     |should|must|equals?|about|around|approx(?:imately)?\.?|roughly|circa|ca\.?|nearly|exactly|at|most
     |least|under|below|up|to|the|a|total|count|budget)(?!\w))+\s*[:=]?)"""
-_CLAIM = re.compile(
+_CLAIM = late_pattern(
     rf"""(?<![\w/])(?<![^\d]\.)(?<!--)(?P<mark>[`*_'"“‘«]{{1,9}})?(?P<word>{_WORD})(?P<end>[`*_'"”’»$]*)\s*
     (?P<what>(?:\((?:[^()]|\([^()]{{0,999}}\)){{0,999}}\))?\s*(?:\[[^\[\]]{{0,999}}\]|\{{\w+\}}(?=:))?
     (?:\(\s*in\b(?:[^()]|\([^()]{{0,999}}\)){{0,999}}\))?)
     (?(mark)[`*_'"”’»]*)\s*(?P<link>{_LINK})?\s*""",
     re.IGNORECASE | re.VERBOSE,
 )
-_NUMBER = re.compile(
+_NUMBER = late_pattern(
     r"""(?:[`'"“‘«(\[{]|\*\*?(?=\S)|_)*(?P<count>
     (?P<sign>(?:(?:[<>]=?|[≤≥~≈±]|\+/-)\s*){1,2}[`'"*]{0,3})?\.?[0-9][\w.,%]*(?:\s*(?:±|\+/?-)\s*[0-9][\w.,%]*)?)""",
     re.VERBOSE,
 )
-_NUMBER_FIRST = re.compile(
+_NUMBER_FIRST = late_pattern(
     rf"(?<![\w.,/^*+-])(?P<count>[0-9][\w.,]*)\s+(?P<word>{_WORD})(?!\s*[(\[:=])", re.IGNORECASE
 )
-_OPERATOR = re.compile(r"[*+]|\b(?:min|max|abs|ceil|floor)\(")
-_CONDITION = re.compile(r"\b(?:if|when|while|where|assert|unless|until|and|or|not|for|with)\s+$")
+_OPERATOR = late_pattern(r"[*+]|\b(?:min|max|abs|ceil|floor)\(")
+_CONDITION = late_pattern(r"\b(?:if|when|while|where|assert|unless|until|and|or|not|for|with)\s+$")
 # Bullets of any kind, numbers, quotes and brackets before the word, but no other word.
-_LEAD = re.compile(r"(?:[\W_]|[^\W_]{1,3}[.)](?=\s)|\[[^\W_]\](?=\s))*")
+_LEAD = late_pattern(r"(?:[\W_]|[^\W_]{1,3}[.)](?=\s)|\[[^\W_]\](?=\s))*")
 # Whatever begins with the very word, behind marks, a tag or a directive, and leads to a number.
 _TAG = r"</?[a-zA-Z][^<>\n]{0,99}>"
-_ALIKE = re.compile(
+_ALIKE = late_pattern(
     rf"(?:[\W_]|{_TAG}|\.\.\s[\w:-]+::)*?(?P<word>nparam)(?!\w|-lint)", re.IGNORECASE
 )
 _COUNT = rf"(?:{_TAG}|[^\w\n]){{0,20}}[0-9][\w.,%]*(?:{_TAG}|[\W_]){{0,20}}$"
-_LED_TO = re.compile(rf"[:=](?=\s|<){_COUNT}")
-_BELOW = re.compile(rf"(?::\w+:)?{_COUNT}")
-_DOTTED = re.compile(r"\.(?P<module>\w[\w.*]*)\s*[:=]\s*(?P<count>.+)")
+_LED_TO = late_pattern(rf"[:=](?=\s|<){_COUNT}")
+_BELOW = late_pattern(rf"(?::\w+:)?{_COUNT}")
+_DOTTED = late_pattern(r"\.(?P<module>\w[\w.*]*)\s*[:=]\s*(?P<count>.+)")
 # In the documented spelling it is meant as a budget, whatever follows.
-_EXACT = re.compile(r"\s*(?:[-*]\s+)?:?nparam(?=[(\[:])")
-_BARE = re.compile(r"[`*_'\"”’»]*\s*(?P<colon>:{1,2})[\s`*_'\"”’»]*(?:#.*)?$")
-_COLON = re.compile(r"\\?:{1,2}=?")
+_EXACT = late_pattern(r"\s*(?:[-*]\s+)?:?nparam(?=[(\[:])")
+_BARE = late_pattern(r"[`*_'\"”’»]*\s*(?P<colon>:{1,2})[\s`*_'\"”’»]*(?:#.*)?$")
+_COLON = late_pattern(r"\\?:{1,2}=?")
 # A number behind another sign, and no more in the line.
-_ALONE = re.compile(r"[-,;]\s*[~<>=]*[0-9][\w.,]*[\W_]*$")
+_ALONE = late_pattern(r"[-,;]\s*[~<>=]*[0-9][\w.,]*[\W_]*$")
 _FAR = 999  # characters, in which a formula has its first operator
 _MOST_MARKS = 9  # around a value
 _FEW_LINES = 6  # in which a number below a word is looked for
 _MOST_LINES = 200  # of one budget; it is parsed again with each
-_RULE = re.compile(r"[\W_]*$")
-_BULLET = re.compile(r"""\s*(?:(?:[^\w\s(\[<>~≈≤≥±"']|[0-9]{1,2}[.)])\s+)?""")
-_ENTRY_SELECTOR = re.compile(r"""([^:'"()\[\]#]+):""")
-_ENTRY_ARGUMENTS = re.compile(r"\s*(?:\[[^\]]*\])?\s*:")
+_RULE = late_pattern(r"[\W_]*$")
+_BULLET = late_pattern(r"""\s*(?:(?:[^\w\s(\[<>~≈≤≥±"']|[0-9]{1,2}[.)])\s+)?""")
+_ENTRY_SELECTOR = late_pattern(r"""([^:'"()\[\]#]+):""")
+_ENTRY_ARGUMENTS = late_pattern(r"\s*(?:\[[^\]]*\])?\s*:")
 
 
 class Declared(Struct, frozen=True):

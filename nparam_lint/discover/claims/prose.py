@@ -25,6 +25,7 @@ from nparam_lint.discover.claims.count_words import (
 from nparam_lint.discover.claims.docstring_budgets import budget_lines, place_in
 from nparam_lint.ground.notation import Selector, TextError
 from nparam_lint.ground.notation.grammar import parse_value
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -64,7 +65,7 @@ _NOUN_FIRST = rf"""
     (?:\s+(?:of|in)\s+(?:the\s+)?[\w./`-]+(?=\s+is\s))?(?:\s?\((?P<unit>[kmb])\))?{_MARK}
     (?:[^\S\n]*[:=]{_MARK}[^\S\n]*|\s+(?:is|are)\s+|(?(hash)\s+|(?!))))
     {_COUNT}(?![\w%+/×*-]|[.,][0-9])"""
-_END = re.compile(r"\s*(?:$|\n|[.,;:)\]](?!\s*[0-9]))")
+_END = late_pattern(r"\s*(?:$|\n|[.,;:)\]](?!\s*[0-9]))")
 
 _NAME_IN_LIST = r"(?<![\w.+/-])[\w.+/-]+"
 _COUNT_IN_LIST = rf"(?P<low>{_NUMBER})(?P<low_suffix>{_SUFFIX})?"
@@ -81,9 +82,9 @@ _ABROAD = (
 # Of a comparison with another model.
 _ELSEWHERE_ABROAD = r"""[比减減降增倍每层層]|低于|少于|超过|不到|より|보다|배|\b(?:раза?|меньше
     |больше|чем|menos|más\s+que|moins|plus\s+(?:de|que)|weniger|mehr|als)\b"""
-_MENTION = re.compile(rf"param|non.?embedding|{NOUN_ABROAD}", re.IGNORECASE)
-_DIGIT = re.compile("[0-9]")
-_SENTENCE_END = re.compile(
+_MENTION = late_pattern(rf"param|non.?embedding|{NOUN_ABROAD}", re.IGNORECASE)
+_DIGIT = late_pattern("[0-9]")
+_SENTENCE_END = late_pattern(
     r"(?<!\bvs)(?<!\bapprox)(?<!\bno)(?<!\bcf)(?<!\bal)(?<!e\.g)(?<!i\.e)[.!?;](?=\s)"
     r"|[。！？]|\n(?=[^\S\n]*(?:\n|(?:[-*•]|[0-9]+[.)])\s|\w+\s*:))|:[^\S\n]*(?=\n)",
     re.IGNORECASE,
@@ -103,7 +104,7 @@ _UNREAL = r"""
 _UNREAL_AFTER = r"""
     \b(?:not|needed|was|were|does|together|once)\b|n['’]t\b|\?
     |param(?:eter)?s?\s+(?:updates?|settings?|ensembles?|teachers?|tweaks?|changes?|groups?)\b"""
-_CLAUSE_END = re.compile(r"[,;:]\s|\.\s|\s[–—-]\s|\n")
+_CLAUSE_END = late_pattern(r"[,;:]\s|\.\s|\s[–—-]\s|\n")
 _PART = r"""
     \b(?:encoder|decoder|head|backbone|stem|block|layer|branch|embedding|classifier|projector
     |neck|teacher|student|adapter|lora|stage|discriminator|generator|critic)s?\b
@@ -113,8 +114,8 @@ _BEFORE = r"""
     |additional|another|remov\w+|takes?|accepts?|expects?|requires?|first|last|top|x)
     |[+/×*&→>\#%^]|[0-9]\s?[kmbgt]\s*(?:,|and|&)
     |(?:\b(?:half|most|third|all|out|fraction|some|rest)|%)\s+of(?:\s+the)?)\s*$"""
-_LABEL = re.compile(r"([\w.-]*)\W*[:=]\s*$")
-_NAME = re.compile(r"[A-Za-z]\w*[0-9_]|[a-z][A-Z]|[A-Z]{2}")  # of a model
+_LABEL = late_pattern(r"([\w.-]*)\W*[:=]\s*$")
+_NAME = late_pattern(r"[A-Za-z]\w*[0-9_]|[a-z][A-Z]|[A-Z]{2}")  # of a model
 _WHOLE_LABELS = {"size", "total", "model", "capacity", "overall", "complexity", "count", "network"}
 _AFTER = r"""
     \s*(?:[/×+%(]\s*(?:per\b|layer|block|channel|each)|[/×+%])

@@ -19,6 +19,7 @@ from nparam_lint.ground.config_outline import comment_sign
 from nparam_lint.ground.findings import finding
 from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.ground.paths import is_doc
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.values import Position
 
@@ -28,8 +29,8 @@ if TYPE_CHECKING:
     from nparam_lint.ground.findings import Finding
 
 _IGNORE = r"\s*nparam:\s*ignore\b(?:\[([^\]#]*)\])?"
-_COMMENT = re.compile(f"#{_IGNORE}")
-_HINT = re.compile(rb"nparam:\W*ignore")  # which nearly no file holds
+_COMMENT = late_pattern(f"#{_IGNORE}")
+_HINT = late_pattern(rb"nparam:\W*ignore")  # which nearly no file holds
 UNUSED = "NPL015"
 
 

@@ -12,13 +12,14 @@ from msgspec import Struct
 from nparam_lint.discover.syntax import text_of
 from nparam_lint.gate.rules.nodes import arguments, last_name
 from nparam_lint.gate.rules.parameter_counts import SAME_NUMBER
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nparam_lint.gate.rules.parameter_counts import CountScope
 
-_PERCENT = re.compile(r"%(?:%|(?:\((\w+)\))?[#0\- +]*\d*(?:\.\d+)?[hlL]?([diouxXeEfFgGcrsa]))")
+_PERCENT = late_pattern(r"%(?:%|(?:\((\w+)\))?[#0\- +]*\d*(?:\.\d+)?[hlL]?([diouxXeEfFgGcrsa]))")
 _LOGS = frozenset(
     """
     print write info debug warning warn error critical log echo log_info print_log print_info

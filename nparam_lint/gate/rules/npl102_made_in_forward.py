@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.gate.rules import run, source
 from nparam_lint.gate.rules.nodes import arguments, nodes, plain_name
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +47,7 @@ def forward(self, x):
     return self.out(x)"""
 REMEDY = "Create it in `__init__`, or use the function (`F.layer_norm`) if no weights are intended."
 
-_OPTIMISES = re.compile(r"backward|autograd|optim|grad$")
+_OPTIMISES = late_pattern(r"backward|autograd|optim|grad$")
 # Methods of a module or parameter that leave its values as they are.
 _MOVES = frozenset("to cuda cpu half float double bfloat16 type train".split())
 

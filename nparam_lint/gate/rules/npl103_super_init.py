@@ -21,12 +21,12 @@ since only its call is sure to fail. Not reported if
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import FUNCTIONS
 from nparam_lint.gate.rules import built, source
 from nparam_lint.gate.rules.nodes import arguments, assigned, nodes, plain_name
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +54,7 @@ _HARMLESS = frozenset(
     "isinstance hasattr getattr setattr delattr type id len vars str repr print callable".split()
 )
 _REPLACES = frozenset("__new__ __setattr__ __getattr__ __init_subclass__".split())
-_HARMLESS_DECORATOR = re.compile(r"regist|final$|export|deprecated|overload")
+_HARMLESS_DECORATOR = late_pattern(r"regist|final$|export|deprecated|overload")
 
 
 def check(owner: Class, values: Values) -> Iterator[Found]:

@@ -27,6 +27,7 @@ from nparam_lint.discover.syntax import FUNCTIONS, flat
 from nparam_lint.gate.rules import source
 from nparam_lint.gate.rules.labels import labels
 from nparam_lint.gate.rules.parameter_counts import CountScope, counters
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -76,21 +77,23 @@ _UNITS = (
     _Unit(1024.0**2 * 1000, 1e9, "BG"),
     _Unit(1024.0**3, 1e9, "BG"),
 )
-_PARAMETERS = re.compile(r"(?<![A-Za-z])(?:n|num)?_?param(?:s|eters?)?(?![A-Za-z])|参数", re.I)
-_BYTES = re.compile(
+_PARAMETERS = late_pattern(r"(?<![A-Za-z])(?:n|num)?_?param(?:s|eters?)?(?![A-Za-z])|参数", re.I)
+_BYTES = late_pattern(
     r"(?<![A-Za-z])[KMGT]i?B(?![A-Za-z])|byte|memory|footprint|storage|checkpoint|quanti"
     r"|\b(?:v?ram|mem|disk|int8|8-?bit)\b|内存|显存|字节",
     re.I,
 )
-_OTHERS = re.compile(r"flop|\bmacs?\b|activ|gradient|optim|buffer|cache|token|ratio|percent", re.I)
-_SIZE = re.compile(r"size|大小", re.I)
+_OTHERS = late_pattern(
+    r"flop|\bmacs?\b|activ|gradient|optim|buffer|cache|token|ratio|percent", re.I
+)
+_SIZE = late_pattern(r"size|大小", re.I)
 _LETTERS = r"([KMGTB](?:i?B|bytes?)?|mega\w+|[mb]illions?|%)"
-_UNIT_BEHIND = re.compile(rf"\s*[(\[]?{_LETTERS}(?![A-Za-z/])", re.I)
-_UNIT_IN_BRACKETS = re.compile(rf"[(\[]\s*(?:in )?{_LETTERS}\s*[)\]]", re.I)
-_BREAK = re.compile(r"[,;|\n(/]|\. | - ")
-_COUNTS = re.compile(r"numel|nelement")
-_NAMES = re.compile(r"\w+")
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_UNIT_BEHIND = late_pattern(rf"\s*[(\[]?{_LETTERS}(?![A-Za-z/])", re.I)
+_UNIT_IN_BRACKETS = late_pattern(rf"[(\[]\s*(?:in )?{_LETTERS}\s*[)\]]", re.I)
+_BREAK = late_pattern(r"[,;|\n(/]|\. | - ")
+_COUNTS = late_pattern(r"numel|nelement")
+_NAMES = late_pattern(r"\w+")
+_WORD = late_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _COUNT_WORDS = frozenset("param params parameter parameters nparam nparams numparams".split())
 _OTHER_WORDS = frozenset(
     """

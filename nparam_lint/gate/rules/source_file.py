@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections import Counter, defaultdict
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -17,6 +16,7 @@ from nparam_lint.discover.name_resolution import Names, Symbol, is_module
 from nparam_lint.discover.source_tree import SourceTree, cached_method, reachable
 from nparam_lint.discover.syntax import FUNCTIONS, Function, character, flat, parameter_names
 from nparam_lint.gate.rules.nodes import BINDING, bound, given_away, nodes, plain_name, put_into
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # No import in the file can refer to this name, so where the file lies makes no difference.
 _ALONE = "?.py"
-_INIT = re.compile(r"(\w+)\.__init__")
+_INIT = late_pattern(r"(\w+)\.__init__")
 
 
 class SourceFile:

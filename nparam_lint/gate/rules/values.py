@@ -4,7 +4,6 @@ recall: only what is certainly one of them counts."""
 from __future__ import annotations
 
 import ast
-import re
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
@@ -15,6 +14,7 @@ from nparam_lint.discover.name_resolution import is_factory, is_module
 from nparam_lint.discover.source_tree import cached_method, cyclic_method
 from nparam_lint.discover.syntax import FUNCTIONS
 from nparam_lint.gate.rules.nodes import arguments, is_constant, nodes, plain_name, unstarred
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,19 +26,19 @@ if TYPE_CHECKING:
 # copied one stands for what is in that.
 Box = tuple[str, list[ast.expr]]
 
-_PARAMETER = re.compile(r"torch\.nn\.(parameter\.)?(Uninitialized)?Parameter$")
+_PARAMETER = late_pattern(r"torch\.nn\.(parameter\.)?(Uninitialized)?Parameter$")
 # The layers of torch.nn that always have parameters, and those that can be configured to have none.
-_WEIGHTY = re.compile(
+_WEIGHTY = late_pattern(
     r"torch\.nn\.(?:modules\.\w+\.)?(?:(?P<always>(?:Lazy)?(?:Linear|Conv(?:Transpose)?[123]d)"
     r"|Bilinear|Embedding|EmbeddingBag|RNN|LSTM|GRU|RNNCell|LSTMCell|GRUCell|MultiheadAttention"
     r"|Transformer(?:(?:En|De)coder(?:Layer)?)?|PReLU|AdaptiveLogSoftmaxWithLoss)"
     r"|(?P<affine>(?:Lazy)?BatchNorm[123]d|SyncBatchNorm|GroupNorm|LayerNorm|RMSNorm))$"
 )
-_CONTAINER = re.compile(
+_CONTAINER = late_pattern(
     r"torch\.nn\.(?:modules\.container\.)?(?:Sequential|ModuleList|ModuleDict)$"
 )
 # They change the module that is their first argument, and give it back.
-_WRAPPER = re.compile(
+_WRAPPER = late_pattern(
     r"torch\.(?:compile|jit\.script|nn\.utils\.(?:\w+\.)*(?:weight_norm|spectral_norm|orthogonal))$"
 )
 _SAME_MODULE = frozenset(

@@ -21,6 +21,8 @@ from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.nearest import nearest
 from nparam_lint.ground.paths import CONFIG_SUFFIXES
 
+from ..patterns import late_pattern
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from fractions import Fraction
@@ -28,15 +30,15 @@ if TYPE_CHECKING:
 _MAX_LENGTH = 10_000
 _PAIRS = {"(": ")", "[": "]", "{": "}"}
 # A string; a quote that opens one without an end; a bracket; or what begins a comment.
-_TOKEN = re.compile(
+_TOKEN = late_pattern(
     r"""(?=(?P<quote>'''|\"""|'|"))(?:(?P=quote)(?:\\.|(?!(?P=quote))[^\\])*(?P=quote)"""
     r"""|(?P<open>(?P=quote)))|[()\[\]{}#]""",
     re.DOTALL,
 )
-_CONFIG_FILE = re.compile(r"\s*([^\s:,()\[\]]+?\.(?i:yaml|yml|toml|json))(?![\w.*?/])")
-_CALLABLE = re.compile(r"\s*([^\W\d]\w*(?:\.[^\W\d]\w*)*)")
-_INSIDE = re.compile(r"\(\s*in\b\s*")
-_MODULE = re.compile(r"""[^\s.,\[\]()'"=:]+(?:\.[^\s.,\[\]()'"=:]+)*""")
+_CONFIG_FILE = late_pattern(r"\s*([^\s:,()\[\]]+?\.(?i:yaml|yml|toml|json))(?![\w.*?/])")
+_CALLABLE = late_pattern(r"\s*([^\W\d]\w*(?:\.[^\W\d]\w*)*)")
+_INSIDE = late_pattern(r"\(\s*in\b\s*")
+_MODULE = late_pattern(r"""[^\s.,\[\]()'"=:]+(?:\.[^\s.,\[\]()'"=:]+)*""")
 
 
 class TextError(ValueError):

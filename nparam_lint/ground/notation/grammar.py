@@ -21,6 +21,8 @@ from nparam_lint.ground.notation import (
     without_comment,
 )
 
+from ..patterns import late_pattern
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -37,14 +39,14 @@ _BYTES: dict[str, int] = {
     for base, mark in ((1000, ""), (1024, "i"))
     for letter, power in (("K", 1), ("k", 1), ("M", 2), ("G", 3), ("T", 4))
 }
-_NUMBER = re.compile(
+_NUMBER = late_pattern(
     r"(?P<whole>[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+(?:_[0-9]+)*)?(?:\.(?P<part>[0-9]+))?"
     r"(?:[eE](?P<exponent>[+-]?[0-9]+)|\s*(?P<suffix>[A-Za-z]+))?"
 )
 _MAX_DIGITS = 60
-_SIGN = re.compile("[<>]=?|[≤≥~≈]")
+_SIGN = late_pattern("[<>]=?|[≤≥~≈]")
 _OTHER_SIGNS: dict[str, Form] = {"≤": "<=", "≥": ">=", "~": "about", "≈": "about"}
-_AROUND = re.compile(r"±|\+/-|\+-")
+_AROUND = late_pattern(r"±|\+/-|\+-")
 _NO_NAMES: Mapping[str, NameValue] = {}
 
 

@@ -16,20 +16,21 @@ from msgspec import Struct
 
 from nparam_lint.ground.notation import Selector
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, DOC_SUFFIXES
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from nparam_lint.ground.notation.grammar import Value
 
-_ABROAD = re.compile("参数|參數|パラメータ|파라미터|매개변수|[Пп]араметр|ar(?:á|è)met".encode())
+_ABROAD = late_pattern("参数|參數|パラメータ|파라미터|매개변수|[Пп]араметр|ar(?:á|è)met".encode())
 LARGEST = 5_000_000  # bytes of a text: what is longer are data
 _AROUND = 80  # bytes before and after the word
 _COUNT = (
     rb"[0-9](?:[0-9.,_]*[0-9])?(?:[\s-]?(?:[kKmMbBtT]n?\b|thousand|[mMbB]illion)"
     rb"|(?<=[0-9]{3}))"
 )
-_NEAR = re.compile(  # in Python, where nearly every file names parameters
+_NEAR = late_pattern(  # in Python, where nearly every file names parameters
     _COUNT
     + rb"""[\s-]+(?:[a-z]+[\s-]+){0,2}\#?[Pp]aram
     |[Pp]aram\w*["']\s*:\s*[0-9]+\.[0-9]

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.claims.stated import StatedCount
 from nparam_lint.ground.notation import Selector
 from nparam_lint.ground.notation.grammar import parse_value
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_TOTAL = re.compile(r'"(total_parameters)"\s*:\s*"?([0-9]+)"?')
+_TOTAL = late_pattern(r'"(total_parameters)"\s*:\s*"?([0-9]+)"?')
 
 
 def stated_counts(path: str, content: str | bytes) -> Iterator[StatedCount]:

@@ -20,26 +20,27 @@ from nparam_lint.discover.claims.stated.words import (
     readings_of,
 )
 from nparam_lint.ground.config_outline import comment_sign
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _Pairs: TypeAlias = "list[tuple[str, str]]"
 
-_ENTRY = re.compile(
+_ENTRY = late_pattern(
     r"""(?P<quote>["']?)(?P<key>[A-Za-z#][\w\-. ]{0,60}?)(?P=quote)\s*[:=]\s*
     (?P<value>"(?:[^"\\]|\\.)*"|'[^']*'|[0-9]{1,3}(?:,[0-9]{3})+(?=\s*$)
     |[^\s,{}\[\]#"'][^,{}\[\]#"'\n]*)""",
     re.VERBOSE,
 )
-_OPENED = re.compile(
+_OPENED = late_pattern(
     r"""(?P<quote>["']?)(?P<key>[\w\-./ ]+)(?P=quote)\s*[:=]\s*[{\[]?\s*$
     |\[+\s*(?P<table>[^\[\]]+?)\s*\]+\s*$""",
     re.VERBOSE,
 )
-_KEY_BEFORE = re.compile(r"""["']?(?P<key>[^"'{}\[\],]{1,100}?)["']?\s*:\s*$""")
-_CLOSED_WITHIN = re.compile(r"[{\[][^{}\[\]]*[}\]]")
-_ABOUT_MODEL = re.compile(r"meta\w*|info|stats|details|summary|specs?|metrics", re.IGNORECASE)
+_KEY_BEFORE = late_pattern(r"""["']?(?P<key>[^"'{}\[\],]{1,100}?)["']?\s*:\s*$""")
+_CLOSED_WITHIN = late_pattern(r"[{\[][^{}\[\]]*[}\]]")
+_ABOUT_MODEL = late_pattern(r"meta\w*|info|stats|details|summary|specs?|metrics", re.IGNORECASE)
 _CLOSED = frozenset(("{", "}", "},", "[", "]", "],"))
 _LONGEST_LINE = 4000
 _LONGEST_NAME = 120

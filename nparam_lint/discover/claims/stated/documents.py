@@ -13,6 +13,7 @@ from nparam_lint.discover.claims.stated.result_tables import cells_of_csv
 from nparam_lint.discover.claims.stated.sentences import counts_in_text
 from nparam_lint.discover.claims.stated.tables import GridCell, counts_in_table
 from nparam_lint.ground.paths import is_doc
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:
@@ -20,28 +21,28 @@ if TYPE_CHECKING:
 
     from nparam_lint.discover.claims.stated import StatedCount
 
-_HEADING = re.compile(r"\s{0,3}(#{1,6})\s+(.+?)\s*#*\s*$")
-_UNDERLINE = re.compile(r"([=\-~^\"'+*#])\1{2,}\s*$")
-_RULE = re.compile(
+_HEADING = late_pattern(r"\s{0,3}(#{1,6})\s+(.+?)\s*#*\s*$")
+_UNDERLINE = late_pattern(r"([=\-~^\"'+*#])\1{2,}\s*$")
+_RULE = late_pattern(
     r"\s*(?:\|?[\s:|+=-]*-{2,}[\s:|+=-]*|\+[-=+]+\+|\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+\|?)\s*$"
 )
-_UNSEEN = re.compile(  # emphasis, but no product: `2 * 7M`, `2*7M`
+_UNSEEN = late_pattern(  # emphasis, but no product: `2 * 7M`, `2*7M`
     r"""\]\([^)]{0,2000}\)|~~.{0,2000}?~~|<[^>]{0,2000}>|`
     |(?<![\w)*])\*{1,3}(?=[^\s*])|(?<=[^\s*])\*{1,3}(?![\w(*])
     |(?<!\w)_{1,3}(?=\w)|(?<=\w)_{1,3}(?!\w)""",
     re.VERBOSE,
 )
-_BADGE = re.compile(
+_BADGE = late_pattern(
     r"""(?:\]\([^)\s]{0,99}|<img\b[^>]{0,200})/badge/[^-)\s/]{0,40}?param(?:eter)?s?-(?P<number>[0-9.]+[kmb]?)-
     (?:[^)\s]{0,200}\)|[^>]{0,200}>)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _LEVELS = {"=": 1, "-": 2}  # of headings that are underlined
-_SIMPLE = re.compile(r"\s*=+(?:\s+=+)+\s*$")
+_SIMPLE = late_pattern(r"\s*=+(?:\s+=+)+\s*$")
 _MOST_COLUMNS = 200
-_DIRECTIVE = re.compile(r"([ \t]*)\.\. (list|csv)-table::")
-_LIST_ITEM = re.compile(r"([ \t]*(?:[*+-][ \t]+)?[*+-](?:[ \t]+|$))(.*)")
-_CSV_HEAD = re.compile(r"[ \t]*:header:[ \t]*")
+_DIRECTIVE = late_pattern(r"([ \t]*)\.\. (list|csv)-table::")
+_LIST_ITEM = late_pattern(r"([ \t]*(?:[*+-][ \t]+)?[*+-](?:[ \t]+|$))(.*)")
+_CSV_HEAD = late_pattern(r"[ \t]*:header:[ \t]*")
 
 
 def stated_counts(path: str, text: str) -> Iterator[StatedCount]:

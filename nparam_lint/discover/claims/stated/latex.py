@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.discover.claims.stated.sentences import counts_in_paragraphs
 from nparam_lint.discover.claims.stated.tables import GridCell, counts_in_table
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:
@@ -14,20 +15,20 @@ if TYPE_CHECKING:
 
     from nparam_lint.discover.claims.stated import StatedCount
 
-_TABULAR = re.compile(r"\\begin\{(tabular[xy*]?|longtable)\}(.*?)(?:\\end\{\1\}|\Z)", re.DOTALL)
-_COMMENT = re.compile(r"(?<!\\)%.*")
-_RULES = re.compile(
+_TABULAR = late_pattern(r"\\begin\{(tabular[xy*]?|longtable)\}(.*?)(?:\\end\{\1\}|\Z)", re.DOTALL)
+_COMMENT = late_pattern(r"(?<!\\)%.*")
+_RULES = late_pattern(
     r"\\(?:hline|toprule|midrule|bottomrule|cmidrule\S*|cline\S*|specialrule\S*|addlinespace\S*)"
 )
-_WRAPPER = re.compile(r"\\[a-zA-Z]+\*?(?:\[[^\]]*\])?\{([^{}]*)\}")
-_COMMAND = re.compile(r"\\[a-zA-Z]+\*?\s?")
-_SPACE = re.compile(r"\\[,;:!> ]")
-_RAISED = re.compile(  # but for the 6 of `10^6`
+_WRAPPER = late_pattern(r"\\[a-zA-Z]+\*?(?:\[[^\]]*\])?\{([^{}]*)\}")
+_COMMAND = late_pattern(r"\\[a-zA-Z]+\*?\s?")
+_SPACE = late_pattern(r"\\[,;:!> ]")
+_RAISED = late_pattern(  # but for the 6 of `10^6`
     r"\\textsuperscript\{[^{}]*\}|(?<![0-9])\^(?:\{[^{}]*\}|\\[a-zA-Z]+|\w)"
 )
-_COLUMNS = re.compile(r"\\multicolumn\{\s*([0-9]{1,2})\s*\}")
-_ROW = re.compile(r"\\\\(?:\[[^\]]*\])?|\\tabularnewline\b")
-_CELL = re.compile(r"(?<!\\)&")
+_COLUMNS = late_pattern(r"\\multicolumn\{\s*([0-9]{1,2})\s*\}")
+_ROW = late_pattern(r"\\\\(?:\[[^\]]*\])?|\\tabularnewline\b")
+_CELL = late_pattern(r"(?<!\\)&")
 
 
 def stated_counts(path: str, text: str) -> Iterator[StatedCount]:

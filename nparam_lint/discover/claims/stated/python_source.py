@@ -25,6 +25,7 @@ from nparam_lint.discover.claims.stated.words import (
     key_unit,
     readings_of,
 )
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
 
 _Documented: TypeAlias = "ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef"
 _SCOPES = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-_QUOTES = re.compile(r"^\s*[rRuU]?(?:\"\"\"|''')|(?:\"\"\"|''')\s*$")
+_QUOTES = late_pattern(r"^\s*[rRuU]?(?:\"\"\"|''')|(?:\"\"\"|''')\s*$")
 # A dictionary is of counts, where `MODEL_PARAM` holds arguments.
-_COUNTS = re.compile(r"^(?:n|nb|num|no|number_of|total)_|count", re.IGNORECASE)
+_COUNTS = late_pattern(r"^(?:n|nb|num|no|number_of|total)_|count", re.IGNORECASE)
 _LONGEST_NAME = 120
 _LEAST = 10_000  # what a key such as `params` may mean otherwise
 

@@ -16,6 +16,7 @@ from nparam_lint.discover.claims.stated.words import (
     readings_of,
     says_bytes,
 )
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -23,34 +24,34 @@ if TYPE_CHECKING:
     from nparam_lint.ground.notation.grammar import Value
 
 # Of what a row is about.
-_NAMED = re.compile(
+_NAMED = late_pattern(
     r"(?:the\s+)?(?:model|student|method|name|arch|architecture|network|net|variant|config|configuration|version|size|class)s?"
     r"(?:[\s_-]*(?:names?|size|id|variant|type|config))?"
     r"|模型(?:名称?)?|模型名稱?|网络|方法|名称|モデル名?|모델|модель|modelo|mod[eè]le?|modell",
     re.IGNORECASE,
 )
-_METHOD = re.compile(r"(?:the\s+)?method", re.IGNORECASE)
+_METHOD = late_pattern(r"(?:the\s+)?method", re.IGNORECASE)
 # The count is that of a larger model, of which the row names a part, or of a part of one; "Layers"
 # and "Heads" say how many there are.
-_PART = re.compile(
+_PART = late_pattern(
     r"(?:(?:backbone|neck|detector|segmentor|framework|decoder|encoder|pre-?trained\s+model"
     r"|component)s?|head|module|layer|block|stage)(?:[\s_-]*names?)?(?:\s+(?:of|in|for)\s.*)?",
     re.IGNORECASE,
 )
 # Measures of detectors and segmenters, with what their raised letters say.
-_DOWNSTREAM = re.compile(
+_DOWNSTREAM = late_pattern(
     r"""(?i:iou)|(?<![a-zA-Z])(?:[bm]?AP|map(?=[@0-9])|PQ)
     (?:b+|m|bbox|box|mask|kp|val|test|dev|[SML])?(?![a-zA-Z])""",
     re.VERBOSE,
 )
 # A row is one of several variants of the model that it names.
-_VARIED = re.compile(
+_VARIED = late_pattern(
     r"(?:(?:fine-?)?tuning(?: method)?|method|adapter|peft|sparsity|prun\w+|ratio|bits?|rank"
     r"|compression|quanti\w+|precision)s?(?:\s*\(.*\))?",
     re.IGNORECASE,
 )
 _MARKS = " *_`$^†‡§¶"  # around a number
-_LINK = re.compile(r"\]\(([^)\s]+)\)|href=[\"']([^\"']+)")
+_LINK = late_pattern(r"\]\(([^)\s]+)\)|href=[\"']([^\"']+)")
 
 
 class GridCell(Struct, frozen=True):

@@ -14,20 +14,21 @@ from nparam_lint.discover.claims.count_words import (
 )
 from nparam_lint.ground.notation import TextError
 from nparam_lint.ground.notation.grammar import Value, parse_value
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 _QUALIFIER = r"""(?:total|overall|model|network|trainable|learnable|non[-_\s]?trainable
     |active|activated|frozen|non[-_\s]?embedding)"""
-_HEAD = re.compile(
+_HEAD = late_pattern(
     rf"""(?:(?:number|num\.?|no\.?|nb\.?|\#|n)[\s_]*(?:of[\s_]+)?)?(?:{_QUALIFIER}[\s_]+){{0,2}}
     (?:model[\s_]+|模型)?\#?\s*(?:param(?:eter)?s?|{NOUN_ABROAD})\.?\s?\#?(?:[\s_]*(?:count|number|size))?
     (?:[\s,_]*(?:in[\s_]+)?[(\[/（]?\s*(?P<unit>[kmgbt]|mi?b|megabytes?|thousands?|millions?|billions?|mil|mn|bn|{UNIT_ABROAD}|1e[36]|(?:×\s?)?10(?:\^?[36]|[³⁶]))\s*[)\]）]?)?
     (?:\s*[(\[（]\s*(?:total|trainable)\s*[)\]])?\s*[↓*:]?""",
     re.IGNORECASE | re.VERBOSE,
 )
-_KEY = re.compile(
+_KEY = late_pattern(
     r"""(?:(?:n|num|nb|no|number_of|total|model|trainable|learnable|active|activated|non_trainable|frozen
     |non_embedding|count_of)_)*
     (?P<word>param(?:eter)?s?(?:_?count|_?num(?:ber)?|_?size)?)
@@ -37,21 +38,21 @@ _KEY = re.compile(
 # Keys whose value is what the model is called, the surest first; and of what it is not: the model
 # that it comes from, or is compared with; parts of a run that have parameters of their own.
 _NAMING = ("model", "model_name", "arch", "architecture", "name", "type", "id")
-_OF_ANOTHER = re.compile(
+_OF_ANOTHER = late_pattern(
     r"""teacher\w*|init\w*_from|from_\w+|\w+_from|base|base_?model|baseline\w*|distill\w*|pretrained\w*
     |parent|reference|compare\w*|finetuned?_?\w*|source""",
     re.IGNORECASE | re.VERBOSE,
 )
-_OF_RUN = re.compile(r"optim\w*|hpo|search|sched\w*|loss|data\w*|augment\w*", re.IGNORECASE)
+_OF_RUN = late_pattern(r"optim\w*|hpo|search|sched\w*|loss|data\w*|augment\w*", re.IGNORECASE)
 _BARE_KEYS = {"param", "params", "parameter", "parameters"}
-_CELL = re.compile(
+_CELL = late_pattern(
     rf"""[~≈∼<≤]?\s*(?P<number>[0-9]{{1,3}}(?:[,_'\s][0-9]{{3}})+|[0-9]{{1,3}}(?:\.[0-9]{{3}}){{2,}}
     |[0-9]+,[0-9]{{1,2}}|[0-9]+(?:\.[0-9]+)?(?:[eE]\+?[0-9]+)?)
     \s*(?P<suffix>[kmgbtKMGBT]|[mMbB]n|thousand|million|billion|mil\.?|{UNIT_ABROAD})?
     (?:\s*(?:params?|parameters)\.?)?(?:\s*\(total\))?""",
     re.VERBOSE,
 )
-_MEGABYTES = re.compile(r"(?<![a-z])(?:mi?b|megabytes?)(?![a-z])", re.IGNORECASE)
+_MEGABYTES = late_pattern(r"(?<![a-z])(?:mi?b|megabytes?)(?![a-z])", re.IGNORECASE)
 _LEAST = 1000  # a whole number that is smaller is no exact count, but thousands or millions
 
 
