@@ -176,6 +176,14 @@ def variants(call: ast.Call) -> Iterator[tuple[str, ...]]:
                 yield words_for(call, str(value))
 
 
+def assumed(option: str, statements: Iterable[ast.stmt]) -> Iterator[str]:
+    """The texts that the conditions around a call need an option to be."""
+    for node in statements:
+        if isinstance(node, Assumption) and isinstance(node.targets[0], ast.Attribute):
+            if node.targets[0].attr == option and (value := text_of(node.value)):
+                yield value
+
+
 def contradicts(
     words_of_option: Mapping[str, Sequence[str]],
     statements: Iterable[ast.stmt],
