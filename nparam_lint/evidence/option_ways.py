@@ -171,6 +171,8 @@ class OptionWays:
     def filled(self, command: Mapping[str, Sequence[str]] | None = None) -> list[ast.stmt]:
         text, given = self.home.text, command or {}
         words = {**self.chosen, **given}
+        if "" in words:  # a subcommand, and what is before the options
+            words = {"": words[""], **words}
         used_by = [self.call, *self.cut.read]
         unknown = self.cut.unknown
         return with_defaults(self.statements, used_by, self.options, unknown, text.stored, words)

@@ -179,9 +179,9 @@ def variants(call: ast.Call) -> Iterator[tuple[str, ...]]:
 def assumed(option: str, statements: Iterable[ast.stmt]) -> Iterator[str]:
     """The texts that the conditions around a call need an option to be."""
     for node in statements:
-        if isinstance(node, Assumption) and isinstance(node.targets[0], ast.Attribute):
-            if node.targets[0].attr == option and (value := text_of(node.value)):
-                yield value
+        target = node.targets[0] if isinstance(node, Assumption) else None
+        if isinstance(target, ast.Attribute) and target.attr == option:
+            yield text_of(node.value) or ""
 
 
 def contradicts(
