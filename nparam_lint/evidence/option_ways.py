@@ -93,7 +93,7 @@ class OptionWays:
         # `dest` of subparsers: what a condition around the call says stands first in the command.
         self.has_subparsers = "add_subparsers" in cut.home.text.text
         dest = _SUBCOMMAND.search(cut.home.text.text) if self.has_subparsers else None
-        if dest and (subcommand := next(assumed(dest[1], cut.statements), "")):
+        if dest and (subcommand := dict(assumed(cut.statements)).get(dest[1])):
             self.chosen = {"": (subcommand,), **self.chosen}
         used_by = [*self.statements, call, *cut.read]
         self.names, self.is_whole = uses(used_by, parsed_names(self.statements) | self.flags)
