@@ -179,9 +179,10 @@ def variants(call: ast.Call) -> Iterator[tuple[str, ...]]:
 def assumed(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, str]]:
     """The options that the conditions around a call need to be texts, each with its text."""
     for node in statements:
-        if isinstance(node, Assumption) and isinstance(node.targets[0], ast.Attribute):
-            if (text := text_of(node.value)) is not None:
-                yield node.targets[0].attr, text
+        if isinstance(node, Assumption):
+            option, text = node.targets[0], text_of(node.value)
+            if isinstance(option, ast.Attribute) and text is not None:
+                yield option.attr, text
 
 
 def contradicts(
