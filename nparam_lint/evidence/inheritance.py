@@ -7,12 +7,14 @@ import copy
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.syntax import FUNCTIONS, Function
+from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, tail
 from nparam_lint.evidence.arguments import arguments_of, default_values
 from nparam_lint.evidence.statements import NoWay, assign, is_self, loads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+_GETTERS = {"property": "fget", "cached_property": "func"}  # of what the class has
 
 
 def methods_of(owner: ast.ClassDef) -> dict[str, Function]:
@@ -67,11 +69,14 @@ def with_bound_methods(
 
 
 def bound_method(owner: str, method: Function) -> ast.stmt:
-    """The method of a class as an attribute of `self`, after the attributes that it reads."""
+    """The method of a class as an attribute of `self`, or the value of a property, after the
+    attributes that it reads."""
     value = f"{owner}.{method.name}"
-    if not method.decorator_list:
+    decorators = {tail(dotted_name(node)) for node in method.decorator_list}
+    if decorators.isdisjoint(("staticmethod", "classmethod")):
+        getter = next((_GETTERS[name] for name in decorators & _GETTERS.keys()), "__get__")
         reads = ", ".join(sorted(attributes_read(method) - {f"self.{method.name}"}))
-        value = f"({reads}, {value}.__get__(self))[-1]" if reads else f"{value}.__get__(self)"
+        value = f"({reads}, {value}.{getter}(self))[-1]" if reads else f"{value}.{getter}(self)"
     node = ast.parse(f"self.{method.name} = {value}").body[0]
     return ast.copy_location(node, method)
 

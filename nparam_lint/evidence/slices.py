@@ -230,8 +230,9 @@ class Slice(StatementSlice):
         is_method = isinstance(owner, ast.ClassDef)
         is_called_by_name = not is_method or function.name == "__init__"
         reason: NeedsCaller | None = None
-        for caller in self.text.callers(name) if depth < _DEEP and is_called_by_name else ():
-            if function in caller.functions:
+        for caller in self.text.callers(name) if depth < _DEEP else ():
+            is_own = owner in caller.classes and dotted_name(caller.call.func) == f"self.{name}"
+            if function in caller.functions or not (is_called_by_name or is_own):
                 continue
             saved = set(need), set(self.local)
             try:
@@ -317,9 +318,14 @@ class Slice(StatementSlice):
         need -= attributes
         statements: list[ast.stmt] = []
         methods = self.text.methods(owner)
-        for item in [*attributes]:
-            method = methods.get(item.partition(".")[2])
-            attributes |= attributes_read(method) if method else set()
+        bound: list[ast.stmt] = []  # each after those that it reads
+        todo = [*attributes]
+        while todo:
+            method = methods.get(todo.pop().partition(".")[2])
+            if method and not any(node.lineno == method.lineno for node in bound):
+                bound.insert(0, bound_method(owner.name, method))
+                todo += attributes_read(method)
+                attributes |= attributes_read(method)
         if function.name == "__init__" and (base := self.text.inherited_constructor(owner)):
             body = [part for node in function.body for part in inherited_statements(node, base)]
             statements = self.before(body, attributes)
@@ -339,8 +345,9 @@ class Slice(StatementSlice):
         for item in sorted(attributes):
             attribute = item.partition(".")[2]
             if attribute in methods:
-                statement = bound_method(owner.name, methods[attribute])
-            elif attribute in fields:
+                need.add(owner.name)
+                continue
+            if attribute in fields:
                 statement = ast.parse(f"{item} = {owner.name}.{attribute}").body[0]
             elif item in self.conditional:
                 continue
@@ -348,7 +355,7 @@ class Slice(StatementSlice):
                 raise NoWay(f"{item} is not known")
             need.add(owner.name)
             statements = [statement, *statements]
-        return statements
+        return statements + bound
 
 
 def _is_option(node: ast.stmt) -> bool:
