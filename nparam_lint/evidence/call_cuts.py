@@ -16,6 +16,8 @@ from nparam_lint.evidence.arguments import arguments_of
 from nparam_lint.evidence.slices import NeedsCaller, Slice
 from nparam_lint.evidence.statement_slices import IMPORTED
 from nparam_lint.evidence.statements import NotRun, NoWay, assign, loads, stores
+from nparam_lint.ground.notation import Target
+from nparam_lint.ground.script_words import TEST_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from nparam_lint.discover.syntax import Function
     from nparam_lint.evidence.file_calls import FileCalls
     from nparam_lint.evidence.places import Place
-    from nparam_lint.ground.notation import Target
 
 _FILES = 3  # other files through which arguments are followed
 
@@ -83,9 +84,16 @@ class CallCuts:
         sets attributes by what is not run is left out; where that is not enough, the first call
         that is not run is why there is no way."""
         lost = frozenset[str]()
+        with_defaults: set[Function] = set()  # of which no call elsewhere is followed
         first: NotRun | None = None
         while True:
-            part = Slice(self.calls.text, entry=entry, lost=lost, chosen=self.chosen)
+            part = Slice(
+                self.calls.text,
+                entry=entry,
+                lost=lost,
+                chosen=self.chosen,
+                with_defaults=with_defaults,
+            )
             try:
                 return Cut(self.calls, part.of(place, *nodes), part.loops, part.unknown)
             except NotRun as why:
@@ -96,14 +104,21 @@ class CallCuts:
             except NeedsCaller as why:
                 function = why.function
                 callers = self.calls.search.callers(self.calls.path, self._called(function))
-                for calls, caller in callers if depth < _FILES else ():
+                # A factory has its ways beside: what it gives by itself, and each call of it.
+                factory = Target(self.calls.path, function.name)
+                is_told = why.has_default and factory in self.calls.search.query.targets
+                for calls, caller in callers if depth < _FILES and not is_told else ():
+                    if why.has_default and TEST_FILE.search(calls.path):
+                        continue
                     try:
                         return self._outside(function, calls, caller, place, nodes, entry, depth)
                     except NotRun as reason:
-                        first = first or reason
+                        first = first or (None if why.has_default else reason)
                     except NoWay:
                         pass
-                raise first or why from None
+                if not why.has_default:
+                    raise first or why from None
+                with_defaults.add(function)
             except NoWay as why:
                 raise first or why from None
 

@@ -50,17 +50,19 @@ _SET_UP = ("__init__", "setUp", "setup_method", "setUpClass", "setup")
 
 
 class NeedsCaller(NoWay):
-    """Nothing in the file gives a parameter of a function its value."""
+    """Nothing in the file gives a parameter of a function its value, but for its default."""
 
-    def __init__(self, function: Function, name: str) -> None:
+    def __init__(self, function: Function, name: str, *, has_default: bool = False) -> None:
         super().__init__(f"{name} is an argument of {function.name}")
-        self.function = function
+        self.function, self.has_default = function, has_default
 
 
 class Slice(StatementSlice):
-    """Collects the statements for one call. `entry`: which entry of a table a loop variable is."""
+    """Collects the statements for one call. `entry`: which entry of a table a loop variable is;
+    `with_defaults`: the functions whose defaults are taken where nothing in the file calls them."""
 
     entry: int = 0
+    with_defaults: Container[Function] | None = None  # None: all
     outside: Function | None = None  # the function whose arguments another file gives
     given_outside: set[str] = field(default_factory=set)  # of them, those that are needed
     loops: bool = False
@@ -230,10 +232,12 @@ class Slice(StatementSlice):
         is_method = isinstance(owner, ast.ClassDef)
         is_called_by_name = not is_method or function.name == "__init__"
         reason: NeedsCaller | None = None
+        is_called = False
         for caller in self.text.callers(name) if depth < _DEEP else ():
             is_own = owner in caller.classes and dotted_name(caller.call.func) == f"self.{name}"
             if function in caller.functions or not (is_called_by_name or is_own):
                 continue
+            is_called = True
             saved = set(need), set(self.local)
             try:
                 return self.from_caller(function, caller, parameters, need, is_method, depth)
@@ -242,6 +246,10 @@ class Slice(StatementSlice):
                 need.clear()
                 need |= saved[0]
                 self.local = saved[1]
+        has_defaults = default_values(function).keys() >= set(parameters)
+        is_open = has_defaults and not (is_called or function.decorator_list)
+        if is_open and self.with_defaults is not None and function not in self.with_defaults:
+            raise NeedsCaller(function, parameters[0], has_default=True)
         try:
             values = {name: self.default(function, name) for name in parameters}
         except NeedsCaller as why:
