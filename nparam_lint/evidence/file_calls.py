@@ -533,8 +533,11 @@ class FileCalls:
         return replace(place, call=call), left_out
 
     def prepares(self, target: Target) -> bool:
-        """Whether a model without arguments depends on what the file does before it calls it."""
-        if BINDS_IN_TEXT in self.text.text:
+        """Whether a model without arguments may depend on what the file does before it calls it, or
+        on the variables of a command."""
+        variables = self.search.query.changes.variables_read
+        given = {n for command in self.search.commands_of(self.path) for n, _ in command.environ}
+        if BINDS_IN_TEXT in self.text.text or not variables.isdisjoint(given):
             return True
         node = self.text.definitions.get(target.callable) if target.location == self.path else None
         if not isinstance(node, FUNCTIONS):

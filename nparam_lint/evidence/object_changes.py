@@ -27,6 +27,9 @@ _READS = late_pattern(
     rb"""|["'](\w+)["']\s+(?:not\s+)?in\s+(?:os\.)?environ\b(?!\.)"""
 )
 
+_READS_ANY = late_pattern(rb"(?:environ\.get\(|getenv\(|environ\[)\s*[a-z]")
+_VARIABLE = late_pattern(rb"[\"']([A-Z][A-Z0-9_]+)[\"']")
+
 
 def is_read(attribute: str, text: str) -> bool:
     """Whether a source text reads an attribute, or `$NAME`, a variable of the environment."""
@@ -62,10 +65,12 @@ class ObjectChanges:
     @cached_property
     def variables_read(self) -> set[str]:
         """The variables of the environment that files of the project read."""
-        sources = map(self.discovery.tree.source, self.discovery.tree.files)
-        read = (source for source in sources if b"environ" in source or b"getenv" in source)
-        names = (name for source in read for pair in _READS.findall(source) for name in pair)
-        return {name.decode() for name in names if name}
+        sources = [*map(self.discovery.tree.source, self.discovery.tree.files)]
+        reading = [source for source in sources if b"environ" in source or b"getenv" in source]
+        names = {name for text in reading for pair in _READS.findall(text) for name in pair if name}
+        if any(map(_READS_ANY.search, reading)):  # a function that is given the name
+            names.update(name for text in sources for name in _VARIABLE.findall(text))
+        return {name.decode() for name in names}
 
     def variables(self, text: str) -> list[ast.Name]:
         """Those that a text may set, as names that a slice may need."""

@@ -216,8 +216,10 @@ class OptionWays:
             ]
             key = frozenset((name, by_option[name]) for name in read - self.naming)
             if (key or environ) and (key, *environ) not in tried:
-                lines = [f"os.environ[{name!r}] = {value!r}" for name, value in environ]
-                start = ast.parse("\n".join(["import os", *lines])).body if lines else []
+                # What stands first is set before the project is imported (`Recipe.environ`).
+                values = ", ".join(f"{name}={value!r}" for name, value in environ)
+                update = f"import os\nos.environ.update({values})"
+                start = ast.parse(update).body if values else []
                 with suppress(NoWay):
                     statements = self.as_command_says(by_option) if key else self.filled()
                     unknown = [n for n in sorted(to_fill_in) if self.is_read(n)]

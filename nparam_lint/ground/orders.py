@@ -6,12 +6,18 @@ syntax of Python 3.9.
 
 from __future__ import annotations
 
+import ast
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from .patterns import late_pattern
 
 if TYPE_CHECKING:
     # Values of arguments (`NameValue` of the front end), by their names.
     Point = tuple[tuple[str, int | float | str | bool | None], ...]
+
+_VALUE = r"""\w+=(?:'[^'\\\n]*'|"[^"\\\n]*")"""
+_ENVIRON = late_pattern(rf"import os\n(os\.environ\.update\({_VALUE}(?:, {_VALUE})*\))(?:\n|$)")
 
 
 @dataclass(frozen=True)
@@ -31,6 +37,15 @@ class Recipe:
     @property
     def says_how_to_call(self) -> bool:
         return self.arguments is not None or self.call is not None
+
+    @property
+    def environ(self) -> tuple[tuple[str, str], ...]:
+        """The variables of `import os`, `os.environ.update(DIM='64')`, if the setup begins with
+        that: they are set before the project is imported."""
+        start = _ENVIRON.match(self.setup or "")
+        call = ast.parse(start[1], mode="eval").body if start else None
+        keywords = call.keywords if isinstance(call, ast.Call) else ()
+        return tuple((str(word.arg), ast.literal_eval(word.value)) for word in keywords)
 
 
 @dataclass(frozen=True)

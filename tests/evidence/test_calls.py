@@ -952,11 +952,11 @@ def test_a_command_sets_the_variables_before_it(tmp_path):
     texts = {"net.py": READS, "train.py": script, "README.md": readme}
     found = [way for way in ways(tmp_path, texts) if way.target.callable == "Net"]
     starts = [(w.recipe.setup or "").partition("p = ")[0] for w in found]
-    variable = "import os\nos.environ['NET_SIZE'] = "
+    variable = "import os\nos.environ.update(NET_SIZE='{}')\n"
     assert starts == [
         "",
-        f"{variable}'8'\nimport sys\nsys.argv[1:] = ['--d', '4']\n",
-        f"{variable}'9'\n",
+        f"{variable.format(8)}import sys\nsys.argv[1:] = ['--d', '4']\n",
+        variable.format(9),
     ]
 
 

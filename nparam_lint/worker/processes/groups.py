@@ -125,6 +125,7 @@ class Importer(Parent):
             self.files.as_json(),
             lambda path: channel.tell(events.Running(path)),
         )
+        os.environ.update(self.jobs[0].build.recipe.environ)
         set_import_path(self.jobs[0].roots)
         last = next(reversed(sys.modules))
         with self.told_packages(channel), importing(self.jobs[0]):

@@ -84,6 +84,11 @@ class Job:
     def roots(self):
         return tuple(self.attempts[self.attempt].roots)
 
+    @property
+    def how(self):
+        """In what way its module is imported."""
+        return self.tolerant, self.gpu, self.roots, self.build.recipe.environ
+
     def take_next_attempt(self):
         """Whether there is another way to import: every path strictly, then every path without the
         imports that fail, unless git lacks what they need."""
@@ -133,7 +138,7 @@ class ImportGroup:
         self.building, self.answered = set(), set()  # ids
         # What its process imports, as the jobs are now: one that is tried again is changed. A
         # process that has done so can do any group that imports the same.
-        self.imports = {(j.tolerant, j.gpu, j.roots, j.module, j.file) for j in jobs}
+        self.imports = {(job.how, job.module, job.file) for job in jobs}
 
     def unanswered(self):
         return [job for job in self.jobs if job.id not in self.answered]
@@ -258,8 +263,7 @@ class JobRun:
         one of these."""
         alike = collections.defaultdict(list)
         for job in self.retry:
-            how = job.tolerant, job.gpu, job.roots
-            place = how, bool(job.file), job.module.partition(".")[0]
+            place = job.how, bool(job.file), job.module.partition(".")[0]
             is_alone = job.failures or not self.is_forking
             alike[place, job.id if is_alone else None].append(job)
         self.retry = []
