@@ -230,9 +230,11 @@ class _Finder:
     ) -> list[ast.stmt]:
         """The same of a statement with others in it, which may not run. `is_last`: nothing that is
         kept stands behind it."""
-        if isinstance(node, (ast.While, ast.Match)):  # it runs as it is, or not at all
+        is_in_test = isinstance(node, ast.If) and self.hands_on(node.test, models)
+        if is_in_test or isinstance(node, (ast.While, ast.Match)):  # as it is, or not at all
             inner = [item for item in ast.walk(node) if isinstance(item, ast.stmt)]
             lines = [item.lineno for item in inner if self.is_change(item, models)]
+            lines += [node.lineno] if is_in_test else []
             self.lines += lines
             need |= loads(node) if lines else set()
             return [node] if lines else []
@@ -285,16 +287,23 @@ class _Finder:
                 inside = [t for t in places if _within(t, models) and ast.unparse(t) not in models]
                 if self.freezes and any(getattr(t, "attr", "") == "requires_grad" for t in inside):
                     return True
-                return any(self.is_other_part(item, value, models) for item in inside)
+                is_other = any(self.is_other_part(item, value, models) for item in inside)
+                return is_other or self.hands_on(value, models)
             case ast.Expr(value=ast.Call(func=ast.Attribute(value, "requires_grad_"))) if (
                 self.freezes
             ):
                 return _within(value, models)
             case ast.Expr(value=ast.Call() as call):
-                return self.changes(call, models)
+                return self.changes(call, models) or self.hands_on(call, models)
             case ast.Delete(targets=targets):
                 return any(_within(t, models) and not isinstance(t, ast.Name) for t in targets)
+            case ast.AnnAssign() | ast.AugAssign() | ast.Assert():
+                return self.hands_on(node, models)
         return False
+
+    def hands_on(self, node: ast.AST, models: set[str]) -> bool:
+        """Whether a call in it hands the model to a function that changes it."""
+        return any(self.is_handed_on(call, models) for call in calls_in(node))
 
     def is_other_part(self, place: ast.expr, value: ast.expr, models: set[str]) -> bool:
         """Whether this assignment gives a place in a model another part, or none: a new one, one of
