@@ -5,7 +5,7 @@ A way is `setup` lines, and `>> call  # note`. Before them stands what does not 
 the place that tells it, unless it is a call in the file of the template; the name of a size; the
 rank of a config; `of` which target, unless that is what is called; `in` which file it is built,
 unless in that of the place, or of the target where the place is not in Python. The files at the
-head of a book tell nothing themselves."""
+head of a book tell nothing themselves. `…` stands where versions of Python write it otherwise."""
 
 from __future__ import annotations
 
@@ -58,6 +58,7 @@ def test_what_a_project_tells(
 
 def query_of(root: Path) -> EvidenceQuery:
     found = discovered(root, {})
+    # In one order: what no rank tells apart comes in that of the targets.
     wanted = list(dict.fromkeys(Target(d.path, d.qualname) for d in found.definitions))
     others = [*list_configs(root, (), None, None), *list_texts(root, (), None)]
     return EvidenceQuery(found, wanted, others, reader(root))
