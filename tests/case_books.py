@@ -11,6 +11,12 @@ of `{more}`, and its number that of `{n}`; `===== case` is a longer one. The mod
 the file above, or a whole target; a dictionary after it: to an order with these fields. Cases
 without an answer have that of the next one. `…` stands for anything, and `or:` is before another
 answer that is as good. `pytest --update` writes the answers that are others now, to be reviewed.
+
+In a book of projects each case is a project of its own: the files at the head of the book; those
+below its heading, which stand in place of these; and that of the template, which may stand at the
+head, too. An answer without a case is to the files alone; where there is no template, what stands
+before an answer in its line is what is asked of them. `␍` is a carriage return, `␀` a zero, and `�`
+a byte that is no text.
 """
 
 from __future__ import annotations
@@ -26,17 +32,25 @@ if TYPE_CHECKING:
 
 _BLOCK = re.compile(r"===== (each |case)?([^: ]*)(?:::(\w+)(?:\((\S+)\))?)?")
 _ENDS = ("=====", "- `", "- {", "→ ", "#####")  # of a block
+_HEADING = "##### "
+_BYTES = {"␍": b"\r", "␀": b"\0", "�": b"\xff"}
 _ITEM = re.compile(r"(?:- )?(?:`(.+?)`)?(?:, `(.+?)`)? ?(\{.*\})?(?: ?→ (.*))?")
 
 
 @dataclass
 class Case:
-    """A model. `answer`: that of the lines of the book from `start` to `end`."""
+    """A model; or a project, of which something may be `asked`: `files`, some of them those
+    `at_head`, and one of a `template`. `answer`: that of the lines of the book from `start` to
+    `end`."""
 
     target: str
     number: int
     options: dict[str, Any] = field(default_factory=dict)
     is_of_template: bool = False
+    files: dict[str, bytes] = field(default_factory=dict)
+    at_head: set[str] = field(default_factory=set)
+    template: str = ""
+    asked: str = ""
     answer: str = ""
     start: int = 0
     end: int = 0
@@ -69,7 +83,9 @@ class Book:
         self._answered = start = 0
         while start < len(self.lines):
             end = start + 1
-            if block := _BLOCK.fullmatch(self.lines[start]):
+            if self.lines[start].startswith(_HEADING):
+                self._take_heading(self.lines[start].removeprefix(_HEADING))
+            elif block := _BLOCK.fullmatch(self.lines[start]):
                 while end < len(self.lines) and not self.lines[end].startswith(_ENDS):
                     end += 1
                 text = "\n".join(self.lines[start + 1 : end])
@@ -79,6 +95,9 @@ class Book:
                     end += 1
                 self._take_item(*item.groups(), start, end)
             start = end
+
+    def _take_heading(self, text: str) -> None:
+        """Those of books of models are for readers."""
 
     def _take_block(
         self, kind: str | None, file: str, name: str | None, base: str | None, text: str
@@ -122,14 +141,17 @@ class Book:
         elif self._template and "::" not in text:
             self._add_case(text, more or "")
         else:
-            target = text if "::" in text else f"{self._file}::{text}"
-            target = target.replace("{n}", str(len(self.cases) - 1))
-            self.cases.append(Case(target, len(self.cases), ast.literal_eval(options or "{}")))
+            self._ask(text, options or "{}")
         if answer is not None:
             lines = [answer, *(line[2:] for line in self.lines[start + 1 : end])]
             for case in self.cases[self._answered :]:
                 case.answer, case.start, case.end = "\n".join(lines), start, end
             self._answered = len(self.cases)
+
+    def _ask(self, target: str, options: str) -> None:
+        target = target if "::" in target else f"{self._file}::{target}"
+        target = target.replace("{n}", str(len(self.cases) - 1))
+        self.cases.append(Case(target, len(self.cases), ast.literal_eval(options)))
 
     def check(self, number: int, text: str, *, update: bool) -> None:
         """Fails unless a case is answered by this text; with `update` the book is then written."""
@@ -144,6 +166,56 @@ class Book:
                 lines[start:end] = f"{head}→ {other}".replace("\n", "\n  ").split("\n")
             self.path.write_text("\n".join(lines), "utf-8")
         raise AssertionError(f"{case.target}\n{text}")
+
+
+class ProjectBook(Book):
+    """`head`: the files of all cases; `cases`: projects, each called after its heading."""
+
+    def __init__(self, path: Path) -> None:
+        self.head: dict[str, str] = {}
+        self._heading, self._at_head = "", ("", "")
+        super().__init__(path)
+        names = [case.target for case in self.cases]
+        for number, case in enumerate(self.cases):
+            if names.count(case.target) > 1:
+                case.target += f"_{names[: number + 1].count(names[number])}"
+
+    def _take_heading(self, text: str) -> None:
+        if not self._heading:
+            self.head, self._at_head = self.files, (self._file, self._template)
+        self._heading = re.sub(r"\W+", "_", text.lower()).strip("_")
+        self.files, (self._file, self._template) = {}, self._at_head
+
+    def _take_block(self, kind: str | None, file: str, *more: str | None) -> None:
+        text = (more[-1] or "").lstrip("\n")
+        if kind and file:
+            self._file, self._template = file, text
+        elif kind:
+            self._add_case(text.rstrip("\n"), "")
+        else:
+            self.files[file] = text
+
+    def _add_case(self, text: str, more: str) -> None:
+        source = self._template.replace("{case}", text).replace("{more}", more)
+        self._add_project({self._file: source})
+
+    def _ask(self, target: str, *_: str) -> None:
+        self._add_project({}, target)
+
+    def _take_item(
+        self, text: str | None, more: str | None, options: str | None, answer: str | None, *at: int
+    ) -> None:
+        if text is None and answer is not None and self._answered == len(self.cases):
+            self._add_project({})
+        super()._take_item(text, more, options, answer, *at)
+
+    def _add_project(self, more: dict[str, str], asked: str = "") -> None:
+        case = Case(self._heading, len(self.cases), template="".join(more), asked=asked)
+        case.at_head = self.head.keys() - self.files.keys() - more.keys()
+        for path, text in {**self.head, **self.files, **more}.items():
+            parts = re.split(f"([{''.join(_BYTES)}])", text)
+            case.files[path] = b"".join(_BYTES.get(part) or part.encode() for part in parts)
+        self.cases.append(case)
 
 
 def class_source(name: str, constructor: str, base: str = "nn.Module") -> str:
