@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.evidence.arguments import arguments_of
-from nparam_lint.evidence.slices import NeedsCaller, Slice
+from nparam_lint.evidence.slices import NeedsCaller, Slice, key_of
 from nparam_lint.evidence.statement_slices import IMPORTED
 from nparam_lint.evidence.statements import NotRun, NoWay, assign, loads, stores
 from nparam_lint.ground.notation import Target
@@ -84,7 +84,7 @@ class CallCuts:
         sets attributes by what is not run is left out; where that is not enough, the first call
         that is not run is why there is no way."""
         lost = frozenset[str]()
-        with_defaults: set[Function] = set()  # of which no call elsewhere is followed
+        with_defaults: set[tuple[str, int]] = set()  # of which no call elsewhere is followed
         first: NotRun | None = None
         while True:
             part = Slice(
@@ -118,7 +118,7 @@ class CallCuts:
                         pass
                 if not why.has_default:
                     raise first or why from None
-                with_defaults.add(function)
+                with_defaults.add(key_of(function))
             except NoWay as why:
                 raise first or why from None
 

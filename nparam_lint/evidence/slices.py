@@ -57,12 +57,17 @@ class NeedsCaller(NoWay):
         self.function, self.has_default = function, has_default
 
 
+def key_of(function: Function) -> tuple[str, int]:
+    return function.name, function.lineno
+
+
 class Slice(StatementSlice):
     """Collects the statements for one call. `entry`: which entry of a table a loop variable is;
-    `with_defaults`: the functions whose defaults are taken where nothing in the file calls them."""
+    `with_defaults`: the functions whose defaults are taken where nothing in the file calls them, by
+    their names and lines: a constructor is there with and without what its base does."""
 
     entry: int = 0
-    with_defaults: Container[Function] | None = None  # None: all
+    with_defaults: Container[tuple[str, int]] | None = None  # None: all
     outside: Function | None = None  # the function whose arguments another file gives
     given_outside: set[str] = field(default_factory=set)  # of them, those that are needed
     loops: bool = False
@@ -215,7 +220,7 @@ class Slice(StatementSlice):
         need: set[str],
         depth: int,
     ) -> list[ast.stmt]:
-        if function is self.outside:
+        if self.outside and key_of(function) == key_of(self.outside):
             self.given_outside |= set(parameters)
             return []
         statements = parameter_values(function, self.text.path) if len(parameters) == 1 else []
@@ -248,7 +253,11 @@ class Slice(StatementSlice):
                 self.local = saved[1]
         has_defaults = default_values(function).keys() >= set(parameters)
         is_open = has_defaults and not (is_called or function.decorator_list)
-        if is_open and self.with_defaults is not None and function not in self.with_defaults:
+        if (
+            is_open
+            and self.with_defaults is not None
+            and key_of(function) not in self.with_defaults
+        ):
             raise NeedsCaller(function, parameters[0], has_default=True)
         try:
             values = {name: self.default(function, name) for name in parameters}
