@@ -293,7 +293,7 @@ def _commands(path: str, text: str) -> Iterator[tuple[str, Command]]:
     for match in reversed(variables):
         values |= {} if match["more"] or match["adds"] else _value(match, {})
     for match in sorted((*variables, *_COMMAND.finditer(text)), key=re.Match.start):
-        if match.re is _VARIABLE:
+        if match.re.pattern == _VARIABLE.pattern:
             ((name, _),) = (value := _value(match, values)).items()
             if name in changed:
                 yield from again()
