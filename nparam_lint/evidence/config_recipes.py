@@ -9,6 +9,7 @@ from nparam_lint.evidence.config_files import ToldRecipe
 from nparam_lint.evidence.hydra_configs import HydraConfigs
 from nparam_lint.evidence.hydra_resolvers import HydraResolvers
 from nparam_lint.evidence.lightning_configs import LightningConfigs
+from nparam_lint.evidence.object_changes import joined_notes
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.paths import is_below_one
 from nparam_lint.ground.patterns import late_pattern
@@ -148,7 +149,7 @@ class ConfigRecipes:
             file = self.files.file(node.path)
             edits, note = self._hydra.edited(file, composed.keys, True) if file else ([], "")
             recipe = self._instantiate("\n".join([composed.lines, *edits]), composed.keys, node)
-            note = "; ".join(filter(None, (composed.note, note)))
+            note = joined_notes(composed.note, note)
             yield node, ToldRecipe(self._importable(recipe, node), note, composed.command)
 
     def _by_hydra(self, node: ModelNode, file: ConfigFile) -> ToldRecipe:
@@ -159,7 +160,7 @@ class ConfigRecipes:
             return ToldRecipe(self._instantiate(setup, node.keys, node), note)
         lines, keys, note, _ = composed
         edits, edited = self._hydra.edited(file, keys, True)
-        note = "; ".join(filter(None, (note, edited)))
+        note = joined_notes(note, edited)
         changes = _without_weights(file, keys[: len(keys) - len(node.keys)])
         if changes:
             lines = "\n".join([lines, "from omegaconf import OmegaConf", *changes])

@@ -15,7 +15,6 @@ from nparam_lint.evidence.config_scripts import ConfigScripts
 from nparam_lint.evidence.config_sections import ConfigSections
 from nparam_lint.evidence.layer_lists import layer_lists
 from nparam_lint.evidence.registry_configs import RegistryConfigs
-from nparam_lint.ground.notation import Target
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import Position, Way
 
@@ -119,15 +118,10 @@ def _model(node: ModelNode, told: ToldRecipe, rank: int = 0) -> ConfigModel:
 
 def find_configs(query: EvidenceQuery) -> Iterator[Evidence]:
     """The ways of this kind."""
-    stuck = {
-        Target(item.path, item.qualname)
-        for item in query.discovery.definitions
-        if any(parameter.required for parameter in item.parameters or ())
-    }
     models = ConfigModels(query)
     for node, evidence in models:
         target = evidence.target
-        if node.kind == "component" and target not in stuck:
+        if node.kind == "component" and not query.needs_arguments(target):
             continue  # recipes are many, and each names a factory that builds its model alone
         # What an installed package builds is told of the file, unless it is a part of another.
         if target in query.targets or not (target.callable or node.is_inner):

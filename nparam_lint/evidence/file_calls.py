@@ -15,7 +15,7 @@ from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, flat, returned_calls, tail
-from nparam_lint.evidence.arguments import arguments_of
+from nparam_lint.evidence.arguments import arguments_known
 from nparam_lint.evidence.call_cuts import CallCuts
 from nparam_lint.evidence.call_search import CallSearch
 from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BUILDS, BUILDS_IN_TEXT
@@ -26,6 +26,7 @@ from nparam_lint.evidence.named_models import (
     ChosenModel,
     named_models,
 )
+from nparam_lint.evidence.object_changes import joined_notes
 from nparam_lint.evidence.option_ways import OptionWays
 from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.shorten import shortened
@@ -40,6 +41,7 @@ from nparam_lint.evidence.statements import (
     is_of_data,
     loads,
     stores,
+    values_given,
 )
 from nparam_lint.ground.errors import Aside
 from nparam_lint.ground.notation import Target
@@ -168,15 +170,14 @@ class FileCalls:
         stored = (name for part in node.body for name in stores(part))
         names = {name for part in node.body for name in changes(part)}
         names.update(name for name in stored if name.startswith("self."))
-        is_bound = not self.is_bound(name)
-        try:
-            arguments = arguments_of(node, call, is_bound)
-        except NoWay:
-            return set()
-        given = {p: v.id for p, v in arguments.items() if isinstance(v, ast.Name)}
-        altered = {value for parameter, value in given.items() if parameter in names}
-        is_own = is_bound and any(name.startswith("self.") for name in names)
-        return altered | ({name.partition(".")[0]} if is_own else set())
+        is_method = not self.is_bound(name)
+        altered = {
+            value.id
+            for parameter, value in arguments_known(node, call, is_method).items()
+            if isinstance(value, ast.Name) and parameter in names
+        }
+        is_owner = is_method and any(name.startswith("self.") for name in names)
+        return altered | ({name.partition(".")[0]} if is_owner else set())
 
     @cached_method
     def definition(self, name: str) -> tuple[FileCalls, ast.FunctionDef | None]:
@@ -409,8 +410,8 @@ class FileCalls:
         """The ways that a call is; `default`: what is said of arguments that were left out.
         `as_made`: without what is done to the model after that."""
         call, at = place.call, Position(self.path, place.call.lineno, place.call.col_offset + 1)
-        values = (*call.args, *(item.value for item in call.keywords))
-        is_sketch = any(isinstance(v, ast.Constant) and v.value is Ellipsis for v in values)
+        given = values_given(call)
+        is_sketch = any(isinstance(v, ast.Constant) and v.value is Ellipsis for v in given)
         rank, is_inside = self.placed(place)
         later = None if is_inside or part or as_made else later_changes(self, place, target)
         is_bare = self.search.needs_nothing(target, call) and (rank >= TEST or not later)
@@ -433,7 +434,7 @@ class FileCalls:
             if rank < TEST:  # what a test does is no way that the model is published in
                 change = f"{later.at} changes the model"
                 self.search.query.gaps.setdefault(str(target), change)
-            unchanged = "; ".join(filter(None, (default, note_on_change(later.at))))
+            unchanged = joined_notes(default, note_on_change(later.at))
             if later.is_told:
                 yield from self.built(place, target, part, named, unchanged, as_made=True)
                 return
@@ -461,9 +462,9 @@ class FileCalls:
                     names = ", ".join(left_out)
                     if left_out:
                         words = f"{names} by default, not as {why.name} ({why.place}) has it"
-                        words = "; ".join(filter(None, (words, default)))
+                        words = joined_notes(words, default)
                         yield from self.built(plain, target, part, named, words, as_made)
-                elif rank < TEST and not is_inside and self.search.needs_arguments(target):
+                elif rank < TEST and not is_inside and self.search.query.needs_arguments(target):
                     reason = f"{why}() is not run" if isinstance(why, NotRun) else str(why)
                     text = f"{self.path}:{at.line} builds it, but was not followed: {reason}"
                     self.search.query.not_followed.setdefault(str(target), text)
@@ -487,7 +488,7 @@ class FileCalls:
                     gap = f"{option_note}; as in {command}"
                     self.search.query.gaps.setdefault(str(target), gap)
                 told = note_on_change(later.at, is_made=True) if later else ""
-                whole_note = "; ".join(filter(None, (note, default, option_note, told)))
+                whole_note = joined_notes(note, default, option_note, told)
                 way = replace(evidence.way, note=whole_note, command=command, name=config)
                 yield replace(evidence, way=way)
             if not cut.loops:
@@ -496,12 +497,12 @@ class FileCalls:
     def is_told(self, place: Place) -> bool:
         """Whether a function around the call needs arguments: `main()` parses its own."""
         factories = (Target(self.path, function.name) for function in place.functions)
-        return any(map(self.search.needs_arguments, factories))
+        return any(map(self.search.query.needs_arguments, factories))
 
     def without_data(self, place: Place, target: Target) -> tuple[Place, list[str]]:
         """A call without the arguments that only what is not run would give, as far as the default
         is None, or that of a number that data sets have; and their names."""
-        parameters = self.search.query.parameters.get((target.location, target.callable), ())
+        parameters = self.search.query.parameters_of(target)
         defaults = {item.name: "" if item.required else item.default for item in parameters}
         names = [item.name for item in parameters if item.kind == "positional"]
         left_out: list[str] = []

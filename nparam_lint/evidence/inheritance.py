@@ -7,7 +7,7 @@ import copy
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.syntax import FUNCTIONS, Function
+from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name
 from nparam_lint.evidence.arguments import arguments_of, default_values
 from nparam_lint.evidence.statements import NoWay, assign, is_self, loads
 
@@ -47,7 +47,7 @@ def inherited_statements(node: ast.stmt, inherited: Function) -> list[ast.stmt]:
         same = {n for n, v in values.items() if isinstance(v, ast.Name) and v.id == n}
         names = {name: f"{name}_of_base" for name in values.keys() - same}
         given = [assign(names[name], values[name]) for name in values if name in names]
-        body = [_Renamed(names).visit(copy.deepcopy(item)) for item in inherited.body]
+        body = [Renamed(names).visit(copy.deepcopy(item)) for item in inherited.body]
         for item in (inner for statement in [*given, *body] for inner in ast.walk(statement)):
             if hasattr(item, "lineno"):
                 ast.copy_location(item, node)
@@ -76,10 +76,16 @@ def bound_method(owner: str, method: Function) -> ast.stmt:
     return ast.copy_location(node, method)
 
 
-class _Renamed(ast.NodeTransformer):
+class Renamed(ast.NodeTransformer):
+    """Calls things by other names: `width`, or `self.net`."""
+
     def __init__(self, names: Mapping[str, str]) -> None:
         self.names = names
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         node.id = self.names.get(node.id, node.id)
         return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        name = self.names.get(dotted_name(node))
+        return ast.Name(name, node.ctx) if name else self.generic_visit(node)

@@ -11,15 +11,16 @@ from msgspec import Struct
 
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import FUNCTIONS, dotted_name
-from nparam_lint.evidence.arguments import arguments_of
+from nparam_lint.evidence.arguments import arguments_known
+from nparam_lint.evidence.inheritance import Renamed
 from nparam_lint.evidence.statements import (
-    NoWay,
     assign,
     calls_in,
     does_work,
     ends_script,
     loads,
     stores,
+    values_given,
 )
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.patterns import late_pattern
@@ -80,7 +81,7 @@ def later_changes(calls: FileCalls, place: Place, target: Target) -> LaterChange
     name = model.rpartition(".")[2] or "model"
     returned = ast.Return(ast.Name(name, ast.Load()))
     parameters = ast.arguments([], [ast.arg(name)], None, [], [], None, [])
-    body = [_Renamed(model, name).visit(copy.deepcopy(node)) for node in kept]
+    body = [Renamed({model: name}).visit(copy.deepcopy(node)) for node in kept]
     body = [*(assign(other, ast.Name(name, ast.Load())) for other in sorted(finder.others)), *body]
     function = ast.FunctionDef(WITH_CHANGES, parameters, [*body, returned], [])
     return LaterChanges(ast.fix_missing_locations(function), at, bool(told))
@@ -99,19 +100,6 @@ def change_by_caller(calls: FileCalls, place: Place) -> str:
         if later := later_changes(caller_calls, caller, factory):
             return later.at
     return ""
-
-
-class _Renamed(ast.NodeTransformer):
-    """Calls `self.net` by a name."""
-
-    def __init__(self, model: str, name: str) -> None:
-        self.model, self.name = model, name
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        if dotted_name(node) == self.model:
-            return ast.Name(self.name, node.ctx)
-        self.generic_visit(node)
-        return node
 
 
 class _Finder:
@@ -166,7 +154,7 @@ class _Finder:
 
     def before(self, place: Place) -> list[int]:
         """Where what the call gets as it is was changed by what no slice has: functions, `del`."""
-        values = (*place.call.args, *(item.value for item in place.call.keywords))
+        values = values_given(place.call)
         names = {value.id for value in values if isinstance(value, ast.Name)}
         lines: list[int] = []
         for frame in reversed(place.frames) if names else ():
@@ -359,8 +347,7 @@ class _Finder:
         """Whether a function of the project gets the model in this call, and changes it; with
         `of_objects` a constructor."""
         name = dotted_name(call.func)
-        given = [*call.args, *(item.value for item in call.keywords)]
-        is_given = any(_within(value, models) for value in given)
+        is_given = any(_within(value, models) for value in values_given(call))
         if not name or not is_given or does_work(name) or self.depth == _DEEP:
             return False
         calls, (head, _, method) = self.calls, name.rpartition(".")
@@ -428,10 +415,7 @@ def _given(
     function: ast.FunctionDef, call: ast.Call, models: set[str], is_method: bool
 ) -> set[str]:
     """The parameters that get a model, or a part of it, in a call."""
-    try:
-        arguments = arguments_of(function, call, is_method)
-    except NoWay:
-        return set()
+    arguments = arguments_known(function, call, is_method)
     return {name for name, value in arguments.items() if _within(value, models)}
 
 

@@ -75,7 +75,7 @@ def named_models(calls: FileCalls, call: ast.Call) -> list[ChosenModel]:
     def add(value: str | None, words: tuple[str, ...] = (), is_said: bool = True) -> None:
         name = _folded(naming, option, value) if value else None
         target = _named(calls, function, name, attribute) if name else None
-        if target and (is_said or search.needs_arguments(target)):
+        if target and (is_said or search.query.needs_arguments(target)):
             models.setdefault(target, ChosenModel(target, option, words))
 
     add(default_text(options[option]))

@@ -232,7 +232,7 @@ class OptionWays:
 
     def offered(self) -> Iterator[FilledIn]:
         """With each value that an option offers beside its default."""
-        is_alone = self.named is not None and not self.search.needs_arguments(self.target)
+        is_alone = self.named is not None and not self.search.query.needs_arguments(self.target)
         options = {} if is_alone else self.options_elsewhere | self.options
         for name, option in options.items():
             is_direct = name in self.names - self.naming and not self.is_whole

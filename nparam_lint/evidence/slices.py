@@ -20,6 +20,7 @@ from nparam_lint.evidence.arguments import (
     default_values,
     entry_of,
     from_decorator,
+    under_other_names,
 )
 from nparam_lint.evidence.config_libraries import parameter_values, takes_options, values_by_type
 from nparam_lint.evidence.inheritance import attributes_read, bound_method, inherited_statements
@@ -277,10 +278,8 @@ class Slice(StatementSlice):
         need -= variables(need)
         statements = self.scope(caller, outer_need, depth + 1)
         self.local.update(parameters, *map(stores, statements))
-        renamed = {n: v for n, v in values.items() if not (isinstance(v, ast.Name) and v.id == n)}
-        if loads(*renamed.values()) & set(renamed):
-            raise NoWay("two things of one name")
-        return [*statements, *self.assignments(function, renamed, arguments)]
+        values = under_other_names(values)
+        return [*statements, *self.assignments(function, values, arguments)]
 
     def default(self, function: Function, name: str) -> ast.expr:
         arguments = function.args
