@@ -119,11 +119,9 @@ class FileCalls:
         """The classes of the project that a class of the file inherits from."""
         for name in filter(None, map(dotted_name, owner.bases)):
             symbol = self.resolve(name)
-            if symbol and symbol.kind == "class":
-                text = self.search.file_calls(symbol.where).text
-                base = text.definitions.get(symbol.name)
-                if isinstance(base, ast.ClassDef):
-                    yield text, base
+            base = self.search.definition(symbol) if symbol and symbol.kind == "class" else None
+            if symbol and isinstance(base, ast.ClassDef):
+                yield self.search.file_calls(symbol.where).text, base
 
     @cached_property
     def imports(self) -> list[Import]:
@@ -155,8 +153,12 @@ class FileCalls:
         """Whether this is a function of the project, or a method of an object of one of its
         classes that is made in this file, that calls nothing but what only makes values, and reads
         files."""
-        calls, node = self.definition(name)
-        return node is not None and all(
+        symbol = self.called(name)
+        node = self.search.function(symbol) if symbol and symbol.kind != "class" else None
+        if symbol is None or node is None:
+            return False
+        calls = self.search.file_calls(symbol.where)
+        return all(
             dotted_name(inner.func) == "open" or calls.is_harmless_by_name(inner)
             for inner in calls_in(node)
         )
@@ -164,8 +166,8 @@ class FileCalls:
     def alters(self, call: ast.Call) -> set[str]:
         """The names of the objects that such a function, or method, changes."""
         name = dotted_name(call.func)
-        _, node = self.definition(name)
-        if node is None or not self.is_plain(name):
+        node = self.search.function(self.called(name)) if self.is_plain(name) else None
+        if node is None:
             return set()
         stored = (name for part in node.body for name in stores(part))
         names = {name for part in node.body for name in changes(part)}
@@ -179,42 +181,33 @@ class FileCalls:
         is_owner = is_method and any(name.startswith("self.") for name in names)
         return altered | ({name.partition(".")[0]} if is_owner else set())
 
-    @cached_method
-    def definition(self, name: str) -> tuple[FileCalls, ast.FunctionDef | None]:
-        """That of a function of the project, or of a method of an object of one of its classes
-        that is made in this file; and where it stands."""
-        head, _, method = name.rpartition(".")
+    def called(self, name: str) -> Symbol | None:
+        """What a call of this name runs: what the name means, or a method of an object of one of
+        the project's classes that is made in this file."""
         if name and self.is_bound(name):
-            symbol = self.resolve(name)
-        else:
-            symbol = self.class_of(head) if head else None
-        if symbol is None or symbol.kind not in ("function", "method", "class"):
-            return self, None
-        calls = self.search.file_calls(symbol.where)
-        node = calls.text.definitions.get(owner_of(symbol).name)
-        if isinstance(node, ast.ClassDef):
-            inside = (item for item in node.body if isinstance(item, ast.FunctionDef))
-            node = next((item for item in inside if item.name == method), None)
-        return calls, node if isinstance(node, ast.FunctionDef) else None
+            return self.resolve(name)
+        variable, _, method = name.rpartition(".")
+        owner = self.class_of(variable) if variable else None
+        return Symbol("method", owner.where, f"{owner.name}.{method}") if owner else None
 
     def class_of(self, variable: str) -> Symbol | None:
         """The class of the project of which every value of a variable is an object, as far as
         calls of it, and of its methods, tell."""
-        values = self.values.get(variable, ())
+        values = [node.value for node in self.assignments.get(variable, ())]
         names = [dotted_name(v.func) if isinstance(v, ast.Call) else "" for v in values]
         symbols = {self.resolve(name) if name and self.is_bound(name) else None for name in names}
         classes = {owner_of(symbol) if symbol else None for symbol in symbols}
         return classes.pop() if len(classes) == 1 else None
 
     @cached_property
-    def values(self) -> dict[str, list[ast.expr | None]]:
-        """All that is assigned to each name, anywhere in the file."""
-        values: dict[str, list[ast.expr | None]] = {}
+    def assignments(self) -> dict[str, list[ast.Assign | ast.AnnAssign]]:
+        """Those that give each name a value, anywhere in the file."""
+        assignments: dict[str, list[ast.Assign | ast.AnnAssign]] = {}
         for node in ast.walk(self.tree):
             if isinstance(node, (ast.Assign, ast.AnnAssign)):
                 for name in stores(node):
-                    values.setdefault(name, []).append(node.value)
-        return values
+                    assignments.setdefault(name, []).append(node)
+        return assignments
 
     def is_harmless_by_name(self, call: ast.Call) -> bool:
         name = dotted_name(call.func)
@@ -250,9 +243,9 @@ class FileCalls:
     def reads_ini(self, name: str) -> bool:
         """Whether this is a method of a parser of INI files that reads one."""
         holder, _, method = name.rpartition(".")
-        values = self.values.get(holder, [None])
-        makers = [tail(dotted_name(v.func)) if isinstance(v, ast.Call) else "" for v in values]
-        return method.startswith("read") and {*makers} <= _INI_PARSERS
+        values = [node.value for node in self.assignments.get(holder, ())]
+        makers = {tail(dotted_name(v.func)) if isinstance(v, ast.Call) else "" for v in values}
+        return method.startswith("read") and bool(makers) and makers <= _INI_PARSERS
 
     def is_bound(self, dotted: str) -> bool:
         """Whether an import or a definition gives a name its meaning."""
@@ -290,7 +283,7 @@ class FileCalls:
         symbol = self.resolve(name) if name else None
         if symbol is None or symbol.kind != "function":
             return False
-        node = self.search.file_calls(symbol.where).text.definitions.get(symbol.name)
+        node = self.search.definition(symbol)
         inner = ast.walk(node) if node else ()
         return any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) for n in inner)
 
@@ -380,18 +373,18 @@ class FileCalls:
         """The model that a method of a config object makes: `Config.small().build()`."""
         if not isinstance(call.func, ast.Attribute):
             return None
-        config, value, method = None, call.func.value, call.func.attr
+        value, method = call.func.value, call.func.attr
         if not any(method == builder for _, builder in self.search.builders):
             return None
         if isinstance(value, ast.Name):
-            assigned = [
+            before = [
                 node.value
-                for node in ast.walk(self.tree)
+                for node in self.assignments.get(value.id, ())
                 if isinstance(node, ast.Assign)
                 and node.lineno < call.lineno
                 and any(isinstance(t, ast.Name) and t.id == value.id for t in node.targets)
             ]
-            value = assigned[-1] if assigned else value
+            value = before[-1] if before else value
         name = dotted_name(value.func) if isinstance(value, ast.Call) else ""
         if name and self.is_bound(name) and (config := self.resolve(name)):
             builder = self.search.builders.get((owner_of(config), method))
@@ -597,12 +590,27 @@ class CalledFiles(CallSearch):
     def file_calls(self, path: str) -> FileCalls:
         return FileCalls(self, path, self.query.text(path), self.query.syntax(path))
 
+    def definition(self, symbol: Symbol) -> ast.stmt | None:
+        """The statement at the top of a file of the project that defines this."""
+        return self.file_calls(symbol.where).text.definitions.get(symbol.name)
+
+    def function(self, symbol: Symbol | None) -> ast.FunctionDef | None:
+        """That of a function, of a method, or of the constructor of a class."""
+        if symbol is None or symbol.kind not in ("function", "method", "class"):
+            return None
+        text = self.file_calls(symbol.where).text
+        owner, _, method = symbol.name.rpartition(".")
+        owner, method = (symbol.name, "__init__") if symbol.kind == "class" else (owner, method)
+        node = text.definitions.get(owner or method) or text.inner_functions.get(method)
+        if isinstance(node, ast.ClassDef):
+            node = text.methods(node).get(method)
+        return node if isinstance(node, ast.FunctionDef) else None
+
     @cached_method
     def parts_of(self, symbol: Symbol) -> dict[Target, str]:
         """The wanted models that a function returns beside others, `return encoder, decoder`, each
         with what stands behind a call to get it; empty where it is one, or not known."""
-        calls = self.file_calls(symbol.where)
-        function = calls.text.definitions.get(symbol.name)
+        calls, function = self.file_calls(symbol.where), self.definition(symbol)
         if not isinstance(function, ast.FunctionDef):
             return {}
         body = [*flat(function.body)]

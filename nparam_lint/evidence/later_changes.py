@@ -329,19 +329,7 @@ class _Finder:
     def method(self, name: str) -> ast.FunctionDef | None:
         """A method of the class that is built."""
         symbol = Symbol("method", self.target.location, f"{self.target.callable}.{name}")
-        return self.definition(symbol)
-
-    def definition(self, symbol: Symbol | None) -> ast.FunctionDef | None:
-        """That of a function, a method, or of the constructor of a class."""
-        if symbol is None or symbol.kind not in ("function", "method", "class"):
-            return None
-        text = self.calls.search.file_calls(symbol.where).text
-        owner, _, method = symbol.name.rpartition(".")
-        owner, method = (symbol.name, "__init__") if symbol.kind == "class" else (owner, method)
-        node = text.definitions.get(owner or method) or text.inner_functions.get(method)
-        if isinstance(node, ast.ClassDef):
-            node = text.methods(node).get(method)
-        return node if isinstance(node, ast.FunctionDef) else None
+        return self.calls.search.function(symbol)
 
     def is_handed_on(self, call: ast.Call, models: set[str], of_objects: bool = False) -> bool:
         """Whether a function of the project gets the model in this call, and changes it; with
@@ -350,13 +338,10 @@ class _Finder:
         is_given = any(_within(value, models) for value in values_given(call))
         if not name or not is_given or does_work(name) or self.depth == _DEEP:
             return False
-        calls, (head, _, method) = self.calls, name.rpartition(".")
-        symbol = calls.resolve(name) if calls.is_bound(name) else None
-        if name in calls.text.inner_functions:
-            symbol = Symbol("function", calls.path, name)
-        if symbol is None and head and (owner := calls.class_of(head)):
-            symbol = Symbol("method", owner.where, f"{owner.name}.{method}")
-        function = self.definition(symbol)
+        symbol = self.calls.called(name)
+        if name in self.calls.text.inner_functions:
+            symbol = Symbol("function", self.calls.path, name)
+        function = self.calls.search.function(symbol)
         if symbol is None or function is None or (symbol.kind == "class") is not of_objects:
             return False
         is_method = symbol.kind != "function" and not any(

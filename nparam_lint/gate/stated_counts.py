@@ -25,7 +25,7 @@ from nparam_lint.gate import measures, model_names
 from nparam_lint.gate.building import with_fused
 from nparam_lint.gate.judgements import in_order, reported_findings
 from nparam_lint.gate.reading import listed
-from nparam_lint.gate.report import StatedOutcome
+from nparam_lint.gate.report import StatedOutcome, with_findings
 from nparam_lint.ground.errors import Aside, UsageError
 from nparam_lint.ground.facts import digest
 from nparam_lint.ground.findings import finding
@@ -91,16 +91,11 @@ def _with_repeated(
 ) -> Report:
     """The report, in which the findings about budgets name the texts that state the same number."""
 
-    def told(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-        return tuple(
-            replace(item, detail=(*item.detail, _also_in(repeated[item.position], session)))
-            if item.result and item.position in repeated
-            else item
-            for item in findings
-        )
+    def naming(item: Finding) -> Finding:
+        places = repeated.get(item.position) if item.result else None
+        return replace(item, detail=(*item.detail, _also_in(places, session))) if places else item
 
-    models = tuple(replace(model, findings=told(model.findings)) for model in report.models)
-    return replace(report, models=models, findings=told(report.findings))
+    return with_findings(report, naming)
 
 
 def _also_in(places: Sequence[Position], session: Session) -> str:
@@ -128,7 +123,7 @@ def _budgets_of(outcome: StatedOutcome) -> list[BudgetResult]:
 def _repeated(outcome: StatedOutcome, errors: Container[Position]) -> BudgetResult | None:
     """The budget that a stated count is another statement of, if one of the `errors` is about it:
     one cause is one finding."""
-    bounds = [value.bounds() for value in outcome.count.readings]
+    bounds = outcome.count.bounds()
     for budget in _budgets_of(outcome):
         is_same = budget.value is not None and any(budget.value in admitted for admitted in bounds)
         if is_same and budget.position in errors:
@@ -221,8 +216,8 @@ def _misnamed_units(of_file: Iterable[StatedOutcome]) -> Iterable[Finding]:
         is_of_bytes = outcome.count.in_bytes and outcome.strength == "certain"
         if head is None or head in heads or model is None or not is_of_bytes:
             continue
-        bounds = [value.bounds() for value in outcome.count.readings]
-        are_bytes = any(n in b for b in bounds for n in _sizes(outcome.actual or 0))
+        sizes = [*_sizes(outcome.actual or 0)]
+        are_bytes = any(n in b for b in outcome.count.bounds() for n in sizes)
         if outcome.verdict == "right" and not are_bytes:
             heads.add(head)
             stated, millions = outcome.count.text, (outcome.actual or 0) / 10**6
@@ -415,8 +410,8 @@ def _confirms(outcome: StatedOutcome) -> bool:
 def _disagreement(outcome: StatedOutcome, lines: Sequence[str], session: Session) -> Finding:
     """NPL013 of a count that is wrong; `lines`: those of its file."""
     count, at, actual = outcome.count, outcome.position, outcome.actual or 0
-    numbers = [value.bounds().declared or 0 for value in count.readings]
-    declared = min(filter(None, numbers), key=lambda n: abs(n - actual), default=0)
+    numbers = [bounds.declared for bounds in count.bounds() if bounds.declared]
+    declared = min(numbers, key=lambda n: abs(n - actual), default=0)
     share = proportion(actual - declared, declared)
     message = f"{outcome.name} has {actual:,} {METRICS[count.selector.metric].words}, "
     message += f"stated: {count.text}" + (f" ({share})" if share else "")
@@ -457,7 +452,7 @@ def _outcome(
         if binding.confirms:
             return StatedOutcome(at, count)
         model = next((m for m in models if m.is_default), models[0])
-        bounds = [value.bounds(tolerance=tolerance) for value in count.readings]
+        bounds = count.bounds(tolerance)
         text = " ".join((*count.names, *count.sentence)) if not count.is_name else ""
         if measures.is_of_named_part(text, bounds, model.measured):
             return StatedOutcome(at, count)
@@ -557,5 +552,4 @@ def _fits(count: StatedCount, model: NamedModel, tolerance: Tolerance | None) ->
     amounts = {amount, root.total + root.buffers} if count.weights else {amount}
     if count.in_bytes:
         amounts.update(_sizes(amount))
-    bounds = (value.bounds(tolerance=tolerance) for value in count.readings)
-    return any(n in admitted for admitted in bounds for n in amounts)
+    return any(n in admitted for admitted in count.bounds(tolerance) for n in amounts)
