@@ -15,6 +15,7 @@ from nparam_lint.evidence.config_libraries import TAKES, composed_as_said, compo
 from nparam_lint.evidence.options import (
     NeedsCommand,
     arguments_of_script,
+    assumed,
     contradicts,
     default_text,
     given_by_options,
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 _FLAGS = "__import__('absl.flags').flags.FLAGS"
 _PARSES = late_pattern(r"\.parse(_known)?_args\(")
+_SUBCOMMAND = late_pattern(r"add_subparsers\([^()]*\bdest\s*=\s*[\"'](\w+)")
 _FLAGS_ARE_PARSED = f"{_FLAGS}.mark_as_parsed()"
 
 
@@ -88,6 +90,11 @@ class OptionWays:
             self.naming.add(named.option)
             words = named.words_in(self.every_option)
             self.chosen = {named.option: words} if words else {}
+        # `dest` of subparsers: what a condition around the call says stands first in the command.
+        self.has_subparsers = "add_subparsers" in cut.home.text.text
+        dest = _SUBCOMMAND.search(cut.home.text.text) if self.has_subparsers else None
+        if dest and (subcommand := dict(assumed(cut.statements)).get(dest[1])):
+            self.chosen = {"": (subcommand,), **self.chosen}
         used_by = [*self.statements, call, *cut.read]
         self.names, self.is_whole = uses(used_by, parsed_names(self.statements) | self.flags)
         self.names |= given_by_options(self.statements)
@@ -163,7 +170,9 @@ class OptionWays:
 
     def filled(self, command: Mapping[str, Sequence[str]] | None = None) -> list[ast.stmt]:
         text, given = self.home.text, command or {}
-        words = {**given, **{n: w for n, w in self.chosen.items() if n not in given}}
+        words = {**self.chosen, **given}
+        if "" in words:  # a subcommand, and what is before the options
+            words = {"": words[""], **words}
         used_by = [self.call, *self.cut.read]
         unknown = self.cut.unknown
         return with_defaults(self.statements, used_by, self.options, unknown, text.stored, words)
@@ -182,9 +191,11 @@ class OptionWays:
         options = self.every_option
         for command in self.search.commands_of(self.home.path):
             by_option, to_fill_in = command.split(options)
-            if "add_subparsers" in self.home.text.text:
-                first = takewhile(lambda word: not word.startswith("-"), command.words)
-                by_option = {"": tuple(first), **by_option}
+            if self.has_subparsers:
+                first = tuple(takewhile(lambda word: not word.startswith("-"), command.words))
+                if first[:1] != self.chosen.get("", first[:1]):
+                    continue
+                by_option = {"": first, **by_option}
             names_other = any(
                 self.value(name, by_option) != self.value(name, self.chosen) for name in self.naming
             )

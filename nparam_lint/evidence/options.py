@@ -177,6 +177,15 @@ def variants(call: ast.Call) -> Iterator[tuple[str, ...]]:
                 yield words_for(call, str(value))
 
 
+def assumed(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, str]]:
+    """The options that the conditions around a call need to be texts, each with its text."""
+    for node in statements:
+        if isinstance(node, Assumption):
+            option, text = node.targets[0], text_of(node.value)
+            if isinstance(option, ast.Attribute) and text is not None:
+                yield option.attr, text
+
+
 def contradicts(
     words_of_option: Mapping[str, Sequence[str]],
     statements: Iterable[ast.stmt],
@@ -184,14 +193,12 @@ def contradicts(
 ) -> bool:
     """Whether an option has another value than the conditions around a call need, by the words of a
     command, or by its default."""
-    for node in statements:
-        if isinstance(node, Assumption) and isinstance(node.targets[0], ast.Attribute):
-            name, needed = node.targets[0].attr, getattr(node.value, "value", None)
-            given = value_in(words_of_option[name]) if name in words_of_option else None
-            if given is None and name in options:
-                given = default_text(options[name])
-            if given is not None and isinstance(needed, str) and given != needed:
-                return True
+    for name, needed in assumed(statements):
+        given = value_in(words_of_option[name]) if name in words_of_option else None
+        if given is None and name in options:
+            given = default_text(options[name])
+        if given is not None and given != needed:
+            return True
     return False
 
 

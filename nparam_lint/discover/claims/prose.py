@@ -52,36 +52,47 @@ _QUALIFIER = r"""(?:total|overall|unique|model|network|learn[ae]ble|(?:non-?)?tr
     |non[-_\s]?embedding)"""
 _NOUN = r"param(?:eter)?s?"
 _FLAGS = re.IGNORECASE | re.VERBOSE
-# Large patterns: left to the cache of `re`, so that importing this compiles none of them.
-_NUMBER_FIRST = rf"""
+_NUMBER_FIRST = late_pattern(
+    rf"""
     {_COUNT}(?:[\s-]*(?P<what>(?:{_QUALIFIER}[\s-]+){{0,2}})\#?{_NOUN}(?![\w=-])
     (?:\s+(?:in\s+)?total\b)?
-    |\s+(?P<what_alone>non[-_\s]?embedding)\b)"""
+    |\s+(?P<what_alone>non[-_\s]?embedding)\b)""",
+    _FLAGS,
+)
 _MARK = "[*_`]{0,3}"  # **Parameters**: 62K
-_NOUN_FIRST = rf"""
+_NOUN_FIRST = late_pattern(
+    rf"""
     (?:^|[\n,;(\[]|[-*•]\s|['’]s\s)\s*
     (?P<phrase>{_MARK}(?:the\s+)?(?:(?:model|total)\s+)?(?P<hash>\#\s*(?:of\s+)?)?
     (?:(?:number|count|no\.)\s+of\s+)?(?P<what>(?:{_QUALIFIER}\s+){{0,2}}){_NOUN}(?:\s+count)?
     (?:\s+(?:of|in)\s+(?:the\s+)?[\w./`-]+(?=\s+is\s))?(?:\s?\((?P<unit>[kmb])\))?{_MARK}
     (?:[^\S\n]*[:=]{_MARK}[^\S\n]*|\s+(?:is|are)\s+|(?(hash)\s+|(?!))))
-    {_COUNT}(?![\w%+/×*-]|[.,][0-9])"""
+    {_COUNT}(?![\w%+/×*-]|[.,][0-9])""",
+    _FLAGS,
+)
 _END = late_pattern(r"\s*(?:$|\n|[.,;:)\]](?!\s*[0-9]))")
 
 _NAME_IN_LIST = r"(?<![\w.+/-])[\w.+/-]+"
 _COUNT_IN_LIST = rf"(?P<low>{_NUMBER})(?P<low_suffix>{_SUFFIX})?"
 _LIST = r"{0}(?:\s*,\s*{0})*\s*,?\s+(?:and|&)\s+{0}"
-_LISTED = rf"""(?P<names>{_LIST.format(_NAME_IN_LIST)})\s*,?\s+(?:have|has|with|contain|use)\s+
+_LISTED = late_pattern(
+    rf"""(?P<names>{_LIST.format(_NAME_IN_LIST)})\s*,?\s+(?:have|has|with|contain|use)\s+
     (?:{ABOUT}\s+)?(?P<counts>{_LIST.format(f"{_NUMBER}{_SUFFIX}?")})
-    [\s-]*(?:{_QUALIFIER}\s+)?{_NOUN}\b"""
+    [\s-]*(?:{_QUALIFIER}\s+)?{_NOUN}\b""",
+    _FLAGS,
+)
 _COUNT_ABROAD = rf"""(?P<about>[~≈约約])?\s*(?<![A-Za-z0-9_.,/+-])(?P<low>[0-9]+(?:[.,][0-9]+)*)
     (?P<low_suffix>\s*(?:{UNIT_ABROAD}|[kmb](?![a-z0-9_])))?(?!\s*[-~～–到至]\s*[0-9])"""
 _ABROAD = (
-    rf"(?P<phrase>{NOUN_ABROAD}[^\n0-9,，;；]{{0,8}}?){_COUNT_ABROAD}",
-    rf"{_COUNT_ABROAD}\s*(?:de\s+|个\s*|個の)?{NOUN_ABROAD}",
+    late_pattern(rf"(?P<phrase>{NOUN_ABROAD}[^\n0-9,，;；]{{0,8}}?){_COUNT_ABROAD}", _FLAGS),
+    late_pattern(rf"{_COUNT_ABROAD}\s*(?:de\s+|个\s*|個の)?{NOUN_ABROAD}", _FLAGS),
 )
 # Of a comparison with another model.
-_ELSEWHERE_ABROAD = r"""[比减減降增倍每层層]|低于|少于|超过|不到|より|보다|배|\b(?:раза?|меньше
-    |больше|чем|menos|más\s+que|moins|plus\s+(?:de|que)|weniger|mehr|als)\b"""
+_ELSEWHERE_ABROAD = late_pattern(
+    r"""[比减減降增倍每层層]|低于|少于|超过|不到|より|보다|배|\b(?:раза?|меньше
+    |больше|чем|menos|más\s+que|moins|plus\s+(?:de|que)|weniger|mehr|als)\b""",
+    _FLAGS,
+)
 _MENTION = late_pattern(rf"param|non.?embedding|{NOUN_ABROAD}", re.IGNORECASE)
 _DIGIT = late_pattern("[0-9]")
 _SENTENCE_END = late_pattern(
@@ -90,40 +101,58 @@ _SENTENCE_END = late_pattern(
     re.IGNORECASE,
 )
 # About other models, families or parts; or code, or a table.
-_ELSEWHERE = r"""
+_ELSEWHERE = late_pattern(
+    r"""
     \b(?:than|vs|versus|compar\w*|unlike|instead|whereas|relative\s+to|original\w*|baselines?
     |similar|same|outperform\w*|rang(?:e|es|ing)|variants?|famil(?:y|ies)|respectively|up\s+to|each
     |every|per|paper|reported|reports|published|configurations?|reduc\w+|sav(?:es?|ing)|budget
-    |limit|target)\b|>>>|\|"""
+    |limit|target)\b|>>>|\|""",
+    _FLAGS,
+)
 # In the clause of the number: what was, would be, or is not; and several, or another of it.
-_UNREAL = r"""
+_UNREAL = late_pattern(
+    r"""
     \b(?:not|never|neither|nor|no\s+longer|could|would|should|might|may|must|suppose|imagine|assum\w+
     |expected|goal|had|was|were|previous\w*|formerly|used\s+to|before|until|old|once|almost|if|does|did
     |do|replac\w+|used\s+as|student\s+of|(?:two|three|both)(?!-)|these|those|pruned|distill\w*|quanti[sz]\w*
-    |slimm?\w*|\w+s\s+have|no\s*$)\b|n['’]t\b"""
-_UNREAL_AFTER = r"""
+    |slimm?\w*|\w+s\s+have|no\s*$)\b|n['’]t\b""",
+    _FLAGS,
+)
+_UNREAL_AFTER = late_pattern(
+    r"""
     \b(?:not|needed|was|were|does|together|once)\b|n['’]t\b|\?
-    |param(?:eter)?s?\s+(?:updates?|settings?|ensembles?|teachers?|tweaks?|changes?|groups?)\b"""
+    |param(?:eter)?s?\s+(?:updates?|settings?|ensembles?|teachers?|tweaks?|changes?|groups?)\b""",
+    _FLAGS,
+)
 _CLAUSE_END = late_pattern(r"[,;:]\s|\.\s|\s[–—-]\s|\n")
-_PART = r"""
+_PART = late_pattern(
+    r"""
     \b(?:encoder|decoder|head|backbone|stem|block|layer|branch|embedding|classifier|projector
     |neck|teacher|student|adapter|lora|stage|discriminator|generator|critic)s?\b
-    [^,;]{0,30}?(?:\b(?:has|have|contains?|adds?|uses?|is|are|holds?)\b|:|=)"""
-_BEFORE = r"""
+    [^,;]{0,30}?(?:\b(?:has|have|contains?|adds?|uses?|is|are|holds?)\b|:|=)""",
+    _FLAGS,
+)
+_BEFORE = late_pattern(
+    r"""
     (?:\b(?:to|from|between|over|above|exceed\w*|least|by|for|or|until|adds?|adding|extra|plus
     |additional|another|remov\w+|takes?|accepts?|expects?|requires?|first|last|top|x)
     |[+/×*&→>\#%^]|[0-9]\s?[kmbgt]\s*(?:,|and|&)
-    |(?:\b(?:half|most|third|all|out|fraction|some|rest)|%)\s+of(?:\s+the)?)\s*$"""
+    |(?:\b(?:half|most|third|all|out|fraction|some|rest)|%)\s+of(?:\s+the)?)\s*$""",
+    _FLAGS,
+)
 _LABEL = late_pattern(r"([\w.-]*)\W*[:=]\s*$")
 _NAME = late_pattern(r"[A-Za-z]\w*[0-9_]|[a-z][A-Z]|[A-Z]{2}")  # of a model
 _WHOLE_LABELS = {"size", "total", "model", "capacity", "overall", "complexity", "count", "network"}
-_AFTER = r"""
+_AFTER = late_pattern(
+    r"""
     \s*(?:[/×+%(]\s*(?:per\b|layer|block|channel|each)|[/×+%])
     |\s+(?:in|of(?!\s+which)|for|from|at|to|by(?!\s+default)|than|on|when|if|each|more
     |with\s+\w+\s*=)\b(?!\s+(?:the\s+)?(?:(?:full|whole|entire)\s+)?(?:model|network)\b)
     |\s+(?:(?:that|which)\s+)?(?:is|are|stays?|remains?|kept)\s+frozen\b
     |\s*[(,]?\s*(?:without|w/o|excl\w*|except|not\s+counting)\b
-    |[\s-]+(?:models|regime|groups?|servers?|tensors?|sharing|(?:style|like|scale|class)\b)"""
+    |[\s-]+(?:models|regime|groups?|servers?|tensors?|sharing|(?:style|like|scale|class)\b)""",
+    _FLAGS,
+)
 
 
 class Claim(Struct, frozen=True):
@@ -168,7 +197,7 @@ def listed_claims(lines: Sequence[DocLine]) -> Iterator[Claim]:
         return
     for start, sentence in _sentences(lines):
         is_list = " and " in sentence and _MENTION.search(sentence) and len(sentence) <= _LONGEST
-        for match in re.finditer(_LISTED, sentence, _FLAGS) if is_list else ():
+        for match in _LISTED.finditer(sentence) if is_list else ():
             names = [n for n in re.findall(_NAME_IN_LIST, match["names"]) if n.lower() != "and"]
             counts = [*re.finditer(_COUNT_IN_LIST, match["counts"], _FLAGS)]
             if len(names) < len(counts):
@@ -194,7 +223,7 @@ def _phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
         return
     offsets: set[int] = set()
     for pattern in (_NOUN_FIRST, _NUMBER_FIRST):
-        for match in re.finditer(pattern, sentence, _FLAGS):
+        for match in pattern.finditer(sentence):
             groups = match.groupdict()
             value = _value(groups)
             if value is None or match.start("low") in offsets or not _is_of_class(sentence, match):
@@ -206,10 +235,10 @@ def _phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
             count = min(match.start(g) for g in ("limit", "about", "low") if groups[g])
             yield count, phrase, selector, value
     is_abroad = not sentence.isascii() and re.search(NOUN_ABROAD, sentence, _FLAGS)
-    if not is_abroad or re.search(_ELSEWHERE_ABROAD, sentence, _FLAGS):
+    if not is_abroad or _ELSEWHERE_ABROAD.search(sentence):
         return
     for pattern in _ABROAD:
-        for match in re.finditer(pattern, sentence, _FLAGS):
+        for match in pattern.finditer(sentence):
             groups = match.groupdict()
             value = _value(groups)
             if value is None or match.start("low") in offsets:
@@ -224,13 +253,13 @@ def _phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
 def _is_of_class(sentence: str, match: re.Match[str]) -> bool:
     """Whether the count is meant as the count of the documented class."""
     before, after = sentence[: match.start()], sentence[match.end() :]
-    if re.search(_ELSEWHERE, f"{before}\0{after}", _FLAGS) or re.search(_PART, before, _FLAGS):
+    if _ELSEWHERE.search(f"{before}\0{after}") or _PART.search(before):
         return False
-    if re.match(_AFTER, after, _FLAGS):
+    if _AFTER.match(after):
         return False
     clause_before = _CLAUSE_END.split(before)[-1]
     clause_after = _CLAUSE_END.split(sentence[match.start("low") :])[0]
-    if re.search(_UNREAL, clause_before, _FLAGS) or re.search(_UNREAL_AFTER, clause_after, _FLAGS):
+    if _UNREAL.search(clause_before) or _UNREAL_AFTER.search(clause_after):
         return False
     if "phrase" in match.groupdict():
         suffix = match["high_suffix"] if match["high"] else match["low_suffix"]
@@ -240,7 +269,7 @@ def _is_of_class(sentence: str, match: re.Match[str]) -> bool:
     if label and not (label[1].lower() in _WHOLE_LABELS or _NAME.search(label[1])):
         return False
     comment = "#" in before[before.rfind("\n") + 1 :]
-    return not comment and re.search(_BEFORE, tail, _FLAGS) is None
+    return not comment and _BEFORE.search(tail) is None
 
 
 def _value(groups: dict[str, str | None]) -> Value | None:
