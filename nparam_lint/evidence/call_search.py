@@ -120,12 +120,12 @@ class CallSearch:
                     if isinstance(node, FUNCTIONS) and _BUILDS.match(node.name):
                         annotated = annotation_names(node.returns) if node.returns else ()
                         for names in (annotated, returned_calls(node)[0]):
-                            made = {t for name in names for t in self.by_name.get(tail(name), ())}
-                            if len(made) == 1:
+                            models = {t for name in names for t in self.by_name.get(tail(name), ())}
+                            if len(models) == 1:
                                 given, keyed = node.args, node.args.kw_defaults
                                 positional = [*given.posonlyargs, *given.args][1:]
                                 is_more = len(positional) > len(given.defaults) or None in keyed
-                                builder = BuildMethod(made.pop(), needs_arguments=is_more)
+                                builder = BuildMethod(models.pop(), needs_arguments=is_more)
                                 builders.setdefault((symbol, node.name), builder)
         return builders
 

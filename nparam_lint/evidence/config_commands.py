@@ -106,7 +106,7 @@ class ConfigCommands:
         required = {item.name for item in parameters if item.required}
         for keys, _ in self.files.values_below(node):
             required -= {str(next((key for key in keys if key != "init_args"), ""))}
-        own = [] if required else [GivenOptions({})]
+        of_file = [] if required else [GivenOptions({})]
         beside: list[GivenOptions] = []
         for command in self.every:
             options = command.options_below(node.keys)
@@ -115,9 +115,9 @@ class ConfigCommands:
                 continue
             if command.config == node.path:
                 is_change = needed or not all(RUN_SETTING.match(tail(name)) for name in options)
-                if is_change and options not in [given.options for given in own]:
-                    own.append(GivenOptions(options, "", command.place))
+                if is_change and options not in [given.options for given in of_file]:
+                    of_file.append(GivenOptions(options, "", command.place))
             elif parent(command.config) == parent(node.path):
                 note = f"{', '.join(needed)} as in {command.place} for {command.config}"
                 beside.append(GivenOptions(needed, note))
-        return own or beside[:1] or [GivenOptions({})]
+        return of_file or beside[:1] or [GivenOptions({})]

@@ -256,12 +256,12 @@ class ConfigFiles:
             files += self._bases(each, files)
         return None, 1
 
-    def _bases(self, file: ConfigFile, known: Sequence[ConfigFile]) -> Iterator[ConfigFile]:
-        """The files that a file is based on, but for those that are known."""
+    def _bases(self, file: ConfigFile, visited: Sequence[ConfigFile]) -> Iterator[ConfigFile]:
+        """The files that a file is based on, but for those that were visited."""
         for entry in file.entries:
             if _BASE.match(str(entry.keys[0])) and entry.value.endswith(CONFIG_SUFFIXES):
                 base = self.file(normpath(join(parent(file.path), entry.value)))
-                if base and base not in known:
+                if base and base not in visited:
                     yield base
 
     def makes_model(self, symbol: Symbol) -> bool:

@@ -48,8 +48,8 @@ class ConfigModels:
         """All of them, those of one file from the outside in."""
         marked = {file.path: self.files.nodes(file) for file in self.files}
         wholes = {at: nodes[0] for at, nodes in marked.items() if nodes and not nodes[0].keys}
-        for node, told in self._recipes.of_wholes(wholes):
-            yield _model(node, told, _CHANGED if told.command else 0)
+        for node, recipe in self._recipes.of_wholes(wholes):
+            yield _model(node, recipe, _CHANGED if recipe.command else 0)
         networks = set[tuple[object, ...]]()
         # What a model is trained with stands for what it is tested with, which is the same; what a
         # text names comes before what is beside it.
@@ -67,24 +67,24 @@ class ConfigModels:
             for node in nodes:
                 if self._is_known(node, networks):
                     continue
-                for number, told in enumerate(self._recipes.recipes(node)):
-                    yield _model(node, told, _CHANGED if number else 0)
+                for number, recipe in enumerate(self._recipes.recipes(node)):
+                    yield _model(node, recipe, _CHANGED if number else 0)
             file = None if nodes else self.files.file(path)
             built = [*self._scripts.built(file)] if file else []
             values_read = self._scripts.values_read(file) if file and built else ()
             is_known = bool(values_read) and values_read in networks
             networks.add(values_read)
-            for script_node, told in built if not is_known else ():
-                rank = _CHANGED if told.command else 0 if path in named else _BESIDE
-                yield _model(script_node, told, rank)
+            for script_node, recipe in built if not is_known else ():
+                rank = _CHANGED if recipe.command else 0 if path in named else _BESIDE
+                yield _model(script_node, recipe, rank)
             # A script knows better what else is to be done, if it can be followed: a class that is
             # looked up by its module may not be.
             for node in self._sections.nodes(file) if file else ():
                 if not (built and not node.marker) and not self._is_known(node, networks):
-                    for number, told in enumerate(self._recipes.recipes(node)):
-                        yield _model(node, told, _CHANGED if number else _BESIDE)
-        for node, recipe in self._registry:
-            yield _model(node, ToldRecipe(recipe))
+                    for number, recipe in enumerate(self._recipes.recipes(node)):
+                        yield _model(node, recipe, _CHANGED if number else _BESIDE)
+        for node, by_registry in self._registry:
+            yield _model(node, ToldRecipe(by_registry))
 
     def _is_known(self, node: ModelNode, networks: set[tuple[object, ...]]) -> bool:
         """Whether another file has the same arguments for a class that a node names, or the node

@@ -425,8 +425,7 @@ class FileCalls:
         if later:
             nodes.append(later.function)
             if rank < TEST:  # what a test does is no way that the model is published in
-                change = f"{later.at} changes the model"
-                self.search.query.gaps.setdefault(str(target), change)
+                self.note_gap(target, f"{later.at} changes the model")
             unchanged = joined_notes(default, note_on_change(later.at))
             if later.is_told:
                 yield from self.built(place, target, part, named, unchanged, as_made=True)
@@ -440,7 +439,7 @@ class FileCalls:
                     cut = replace(cut, read=[*cut.read, later.function])
                 note = self.search.note_of(target, cut.unknown, home.path, home.text.options)
                 if note and rank < TEST:
-                    self.search.query.gaps.setdefault(str(target), note)
+                    self.note_gap(target, note)
                 options = OptionWays(self, cut, call, target, named)
                 filled = [*options]
                 if rank == FACTORY and self.is_told(place):
@@ -450,7 +449,7 @@ class FileCalls:
                 if later:
                     yield from self.built(place, target, part, named, unchanged, as_made=True)
                 elif isinstance(why, NotRun) and why.place and not is_inside:
-                    self.search.query.gaps.setdefault(str(target), str(why))
+                    self.note_gap(target, str(why))
                     plain, left_out = self.without_data(place, target)
                     names = ", ".join(left_out)
                     if left_out:
@@ -464,7 +463,7 @@ class FileCalls:
                 return
             is_commanded = any(way.command for way in filled)
             if not (is_commanded or is_inside) and (gap := options.not_followed()):
-                self.search.query.gaps.setdefault(str(target), gap)
+                self.note_gap(target, gap)
             for statements, option_note, command, config in filled:
                 after = [later.function] if later else []
                 needed, short = shortened([*statements, *after], call)
@@ -478,14 +477,16 @@ class FileCalls:
                         evidence, recipe=dataclasses.replace(evidence.recipe, call=changed)
                     )
                 if "by default" in option_note:
-                    gap = f"{option_note}; as in {command}"
-                    self.search.query.gaps.setdefault(str(target), gap)
+                    self.note_gap(target, f"{option_note}; as in {command}")
                 told = note_on_change(later.at, is_made=True) if later else ""
                 whole_note = joined_notes(note, default, option_note, told)
                 way = replace(evidence.way, note=whole_note, command=command, name=config)
                 yield replace(evidence, way=way)
             if not cut.loops:
                 return
+
+    def note_gap(self, target: Target, why: str) -> None:
+        self.search.query.gaps.setdefault(str(target), why)
 
     def is_told(self, place: Place) -> bool:
         """Whether a function around the call needs arguments: `main()` parses its own."""

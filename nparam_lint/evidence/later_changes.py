@@ -355,31 +355,31 @@ class _Finder:
         in that."""
         finder = _Finder(self.calls.search.file_calls(path), self.target, self.depth + 1)
         finder.freezes = self.freezes
-        known = set(models)
+        parts = set(models)
         nodes = [*ast.walk(function)]
         for _ in range(2):  # what is found in it may be given in any order
             for node in nodes:
-                if isinstance(node, ast.Assign) and _reads(node.value, known):
+                if isinstance(node, ast.Assign) and _reads(node.value, parts):
                     if not finder.makes_part(node.value):
-                        is_own = "self" in known  # its attributes are known with it
-                        known |= {n for n in stores(node) if not (is_own and "." in n)}
-                elif isinstance(node, ast.For) and _reads(node.iter, known):
-                    known |= stores(node.target)
+                        is_own = "self" in parts  # its attributes are parts with it
+                        parts |= {n for n in stores(node) if not (is_own and "." in n)}
+                elif isinstance(node, ast.For) and _reads(node.iter, parts):
+                    parts |= stores(node.target)
         for node in nodes:
-            if isinstance(node, (ast.Assign, ast.Delete)) and finder.is_change(node, known):
+            if isinstance(node, (ast.Assign, ast.Delete)) and finder.is_change(node, parts):
                 return True
             if isinstance(node, ast.Call):
                 name = dotted_name(node.func)
                 owner, _, method = name.rpartition(".")
                 if name in ("setattr", "delattr") or _METHODS.match(method):
-                    if finder.changes(node, known):
+                    if finder.changes(node, parts):
                         return True
-                elif owner == "self" and "self" in known and path == self.target.location:
+                elif owner == "self" and "self" in parts and path == self.target.location:
                     inner = self.method(method) if finder.depth < _DEEP else None
-                    names = _given(inner, node, known, is_method=True) if inner else set()
+                    names = _given(inner, node, parts, is_method=True) if inner else set()
                     if inner and finder.changes_inside(path, inner, {"self", *names}):
                         return True
-                elif finder.is_handed_on(node, known):
+                elif finder.is_handed_on(node, parts):
                     return True
         return False
 

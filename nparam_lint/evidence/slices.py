@@ -225,13 +225,11 @@ class Slice(StatementSlice):
             need |= loads(*statements) - BUILTINS.union(*map(stores, statements))
             return statements
         owner = above[-1].owner if above else None
-        name = function.name
-        if isinstance(owner, ast.ClassDef) and name == "__init__":
-            name = owner.name
-        is_method = isinstance(owner, ast.ClassDef)
-        is_called_by_name = not is_method or function.name == "__init__"
+        is_method, name = isinstance(owner, ast.ClassDef), function.name
+        if isinstance(owner, ast.ClassDef):  # its constructor alone is called by a name
+            name = owner.name if name == "__init__" else ""
         reason: NeedsCaller | None = None
-        for caller in self.text.callers(name) if depth < _DEEP and is_called_by_name else ():
+        for caller in self.text.callers(name) if depth < _DEEP and name else ():
             if function in caller.functions:
                 continue
             saved = set(need), set(self.local)

@@ -181,15 +181,15 @@ class StatementSlice(Struct):
         call = node.value
         if not isinstance(call, ast.Call):
             return node
-        kept = []
+        keywords = []
         for item in call.keywords:
             if item.arg and self.text.has_usual_size(call, item.arg) and self.is_lost(item.value):
                 self.unknown[BY_DEFAULT, item.arg] = f"{self.text.path}:{node.lineno}"
             else:
-                kept.append(item)
+                keywords.append(item)
         plain = copy.copy(node)
-        plain.value = ast.copy_location(ast.Call(call.func, call.args, kept), call)
-        return node if kept == call.keywords else plain
+        plain.value = ast.copy_location(ast.Call(call.func, call.args, keywords), call)
+        return node if keywords == call.keywords else plain
 
     def is_lost(self, value: ast.expr) -> bool:
         """Whether only what is not run would give it."""

@@ -12,7 +12,7 @@ import posixpath
 import re
 from contextlib import suppress
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from nparam_lint.ground.notation.grammar import Bounds, Tolerance
 
 Stating: TypeAlias = "dict[str, tuple[list[StatedCount], bytes]]"  # of each file, and its content
-_Judged: TypeAlias = "tuple[list[StatedOutcome], list[Finding], dict[Position, list[Position]]]"
 _OF_A_HOOK = (*DOC_SUFFIXES, ".py", ".yaml", ".yml", ".toml")
 _CHECKPOINT = ".safetensors"
 _SIZE_IN_NAME = late_pattern(  # of `yoloe-11m` it is another m
@@ -73,16 +72,26 @@ _OF_ANOTHER = "this is what "  # so begins what is said of a number that is anot
 _LONGEST_HEADER = 100_000_000  # bytes, as the format's own reader allows
 
 
+class _Judged(NamedTuple):
+    """What comes of stated counts by the `names` of models; and, by the places of broken budgets,
+    where the same number is stated."""
+
+    names: model_names.ModelNames
+    outcomes: list[StatedOutcome]
+    findings: list[Finding]
+    repeated: dict[Position, list[Position]]
+
+
 def with_stated_counts(
     report: Report, source: ProjectSource, candidates: Iterable[Candidate]
 ) -> Report:
     """The report with what comes of each stated count; those that are certain and wrong are
     findings. `candidates`: those that it reports on."""
     stating = _stating(source.session, within(source.places))
-    names, outcomes, findings, repeated = _judged(stating, report, source, candidates)
-    report = _with_repeated(report, repeated, source.session)
-    outcomes = [*_of_uncounted(outcomes, report), *_of_names(names)]
-    every = [*report.findings, *findings]
+    judged = _judged(stating, report, source, candidates)
+    report = _with_repeated(report, judged.repeated, source.session)
+    outcomes = [*_of_uncounted(judged.outcomes, report), *_of_names(judged.names)]
+    every = [*report.findings, *judged.findings]
     return replace(report, stated=tuple(outcomes), findings=tuple(in_order(every)))
 
 
@@ -147,15 +156,12 @@ def _stating(session: Session, in_scope: Callable[[str], object]) -> Stating:
 
 def _judged(
     stating: Stating, report: Report, source: ProjectSource, candidates: Iterable[Candidate]
-) -> tuple[
-    model_names.ModelNames, list[StatedOutcome], list[Finding], dict[Position, list[Position]]
-]:
-    """The names of the models of a report, and what comes of the counts of some files by them; of a
-    model that a wrong number may be about, also by what it has when it is fused. `candidates`: what
-    was built for the report."""
-    names = model_names.ModelNames(report)
-    judged = _compared(stating, report, names, source)
-    doubted = {o.model.bare for o in judged[0] if o.verdict == "wrong" and o.model}
+) -> _Judged:
+    """What comes of the counts of some files by the models of a report; of a model that a wrong
+    number may be about, also by what it has when it is fused. `candidates`: what was built for the
+    report."""
+    judged = _compared(stating, report, model_names.ModelNames(report), source)
+    doubted = {o.model.bare for o in judged.outcomes if o.verdict == "wrong" and o.model}
     builds = {(str(candidate.target), candidate.way): candidate for candidate in candidates}
     measured = {
         number: (builds[model.target, model.way], answer)
@@ -164,21 +170,20 @@ def _judged(
         if isinstance(answer := model.measurement, Measured) and answer.fusing
     }
     if not measured:
-        return names, *judged
+        return judged
     models = [*report.models]
     with Aside("which numbers are fused counts"):
         for number, answer in with_fused(measured, source).items():
             models[number] = replace(models[number], measurement=answer)
     names = model_names.ModelNames(replace(report, models=tuple(models)))
-    return names, *_compared(stating, report, names, source)
+    return _compared(stating, report, names, source)
 
 
 def _compared(
     stating: Stating, report: Report, names: model_names.ModelNames, source: ProjectSource
 ) -> _Judged:
-    """What comes of the counts of some files by these names; the findings; and, by the places of
-    broken budgets, where the same is stated. What is a budget, or a claim in a model's own
-    docstring, is judged as such."""
+    """What comes of the counts of some files by these names. What is a budget, or a claim in a
+    model's own docstring, is judged as such."""
     settings = source.session.settings
     declared = {(b.position.path, b.position.line) for m in report.models for b in m.budgets}
     outcomes: dict[str, list[StatedOutcome]] = {}
@@ -205,7 +210,7 @@ def _compared(
                     findings.append(_disagreement(outcome, lines, source.session))
         findings += _misnamed_units(of_file)
     every = [outcome for of_file in outcomes.values() for outcome in of_file]
-    return every, reported_findings(findings, source), repeated
+    return _Judged(names, every, reported_findings(findings, source), repeated)
 
 
 def _misnamed_units(of_file: Iterable[StatedOutcome]) -> Iterable[Finding]:
@@ -308,11 +313,14 @@ def with_counts_at(
 ) -> Report:
     """The report with the findings about the counts at some places, as a run over all models has
     them. `built`: of the models that these name, the `candidates`."""
-    _, _, findings, repeated = _judged(stating, built, source, candidates)
-    inside = {budget: [at for at in found if at in places] for budget, found in repeated.items()}
-    inside = {budget: found for budget, found in inside.items() if found}
-    report = _with_repeated(report, inside, source.session)
-    every = dict.fromkeys([*report.findings, *(f for f in findings if f.position in places)])
+    judged = _judged(stating, built, source, candidates)
+    repeated = {
+        budget: [at for at in stated_at if at in places]
+        for budget, stated_at in judged.repeated.items()
+    }
+    report = _with_repeated(report, repeated, source.session)
+    findings = [finding for finding in judged.findings if finding.position in places]
+    every = dict.fromkeys([*report.findings, *findings])
     return replace(report, findings=tuple(in_order(every)))
 
 
