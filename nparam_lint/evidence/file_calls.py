@@ -415,13 +415,7 @@ class FileCalls:
         if rank == FACTORY and not (default or as_made) and self.is_told(place):
             by_caller = change_by_caller(self, place)
             default = note_on_change(by_caller) if by_caller else ""
-        # What is called is cut out too, where that has to be worked out.
-        is_method = isinstance(call.func, ast.Attribute) and self.target_by_builder(call)
-        name = dotted_name(call.func)
-        function = [] if name and self.is_bound(name) and not is_method else [call.func]
-        if isinstance(call.func, ast.Subscript):  # `nets.__dict__[args.net]()`
-            function.append(call.func.slice)
-        nodes = [*call.args, *call.keywords, *function]
+        nodes = self.parts_to_cut(call)
         if later:
             nodes.append(later.function)
             if rank < TEST:  # what a test does is no way that the model is published in
@@ -484,6 +478,17 @@ class FileCalls:
                 yield replace(evidence, way=way)
             if not cut.loops:
                 return
+
+    def parts_to_cut(self, call: ast.Call) -> list[ast.AST]:
+        """The arguments of a call; and what is called, where that has to be worked out."""
+        is_method = isinstance(call.func, ast.Attribute) and self.target_by_builder(call)
+        name = dotted_name(call.func)
+        parts: list[ast.AST] = [*call.args, *call.keywords]
+        if not (name and self.is_bound(name)) or is_method:
+            parts.append(call.func)
+        if isinstance(call.func, ast.Subscript):  # `nets.__dict__[args.net]()`
+            parts.append(call.func.slice)
+        return parts
 
     def note_gap(self, target: Target, why: str) -> None:
         self.search.query.gaps.setdefault(str(target), why)

@@ -70,21 +70,21 @@ def later_changes(calls: FileCalls, place: Place, target: Target) -> LaterChange
     """The changes of the model that a call makes, as far as its name goes on to be the model."""
     finder = _Finder(calls, target)
     model, body = finder.after(place)
-    kept = finder.kept(body, {model, *finder.others}, set()) if model else []
-    told = [*finder.told, *finder.before(place), *finder.in_other_methods(place)]
-    if not (finder.lines or told):
+    statements = finder.changing(body, {model, *finder.others}, set()) if model else []
+    lines_told = [*finder.told, *finder.before(place), *finder.in_other_methods(place)]
+    if not (finder.lines or lines_told):
         return None
-    at = f"{calls.path}:{min([*finder.lines, *told])}"
+    at = f"{calls.path}:{min([*finder.lines, *lines_told])}"
     if finder.lines:  # with what is frozen then, which alone gives no other model
         finder.freezes = True
-        kept = finder.kept(body, {model, *finder.others}, set())
+        statements = finder.changing(body, {model, *finder.others}, set())
     name = model.rpartition(".")[2] or "model"
     returned = ast.Return(ast.Name(name, ast.Load()))
     parameters = ast.arguments([], [ast.arg(name)], None, [], [], None, [])
-    body = [Renamed({model: name}).visit(copy.deepcopy(node)) for node in kept]
+    body = [Renamed({model: name}).visit(copy.deepcopy(node)) for node in statements]
     body = [*(assign(other, ast.Name(name, ast.Load())) for other in sorted(finder.others)), *body]
     function = ast.FunctionDef(WITH_CHANGES, parameters, [*body, returned], [])
-    return LaterChanges(ast.fix_missing_locations(function), at, bool(told))
+    return LaterChanges(ast.fix_missing_locations(function), at, bool(lines_told))
 
 
 def change_by_caller(calls: FileCalls, place: Place) -> str:
@@ -183,7 +183,9 @@ class _Finder:
             if isinstance(node, ast.stmt) and self.is_change(node, {self.model})
         ]
 
-    def kept(self, body: Sequence[ast.stmt], models: set[str], need: set[str]) -> list[ast.stmt]:
+    def changing(
+        self, body: Sequence[ast.stmt], models: set[str], need: set[str]
+    ) -> list[ast.stmt]:
         """Of these statements the ones that change the model, up to where its name is that of
         something else, and what they need of the others. `models`: the name, and those of its
         parts, to which those that are given here are added; `need`: see `StatementSlice`."""
@@ -197,10 +199,10 @@ class _Finder:
             reached.append(node)
             if isinstance(node, ast.Assign) and _within(node.value, models):  # a part of it
                 models |= stores(node) - models if not isinstance(node.value, ast.Name) else set()
-        kept: list[ast.stmt] = []
+        changing: list[ast.stmt] = []
         for node in reversed(reached):
             if isinstance(node, _BLOCKS):
-                kept = self.of_block(node, models, need, is_last=not kept) + kept
+                changing = self.of_block(node, models, need, is_last=not changing) + changing
                 continue
             if self.is_change(node, models):
                 self.lines.append(node.lineno)
@@ -210,8 +212,8 @@ class _Finder:
                 continue
             need -= stores(node) - {self.model}
             need |= loads(node)
-            kept = [node, *kept]
-        return kept
+            changing = [node, *changing]
+        return changing
 
     def of_block(
         self, node: ast.stmt, models: set[str], need: set[str], is_last: bool
@@ -232,7 +234,7 @@ class _Finder:
         for name in names:
             inner_need = set(need)
             part = getattr(node, name)
-            bodies.append(self.kept(part, models, inner_need))
+            bodies.append(self.changing(part, models, inner_need))
             need |= inner_need if bodies[-1] else set()
             if isinstance(node, ast.If) and _leaves(part) and (bodies[-1] or not is_last):
                 bodies[-1] = [*bodies[-1], ast.Return(_named(self.model, ast.Load()))]
