@@ -18,6 +18,7 @@ from msgspec import Struct, field
 
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.evidence import commands, named_parameters, object_changes, statements
+from nparam_lint.ground.paths import join, parent
 from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
@@ -71,6 +72,17 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
         except OSError:
             return b""
 
+    def seen_from(self, script: str, file: str) -> str:
+        """Where a file is that a script opens, or that a command of it names: it may be given from
+        beside the script."""
+        beside = join(parent(script), file)
+        files = self._other_files
+        return beside if beside in files and file not in files else file
+
+    @cached_property
+    def _other_files(self) -> frozenset[str]:
+        return frozenset(self.other_files)
+
     def module_for(self, path: str, user: str) -> str:
         """The name by which a file is imported in the process that has imported another."""
         roots = {root for attempt in self.discovery.plan(user)[:1] for root in attempt.roots}
@@ -80,9 +92,16 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
         relative = path.removeprefix(max(inside, key=len)).removeprefix("/").removesuffix(".py")
         return relative.removesuffix("/__init__").replace("/", ".")
 
+    def parameters_of(self, target: Target) -> Sequence[Parameter]:
+        """Those of a model; none of what defines none."""
+        return self._parameters.get((target.location, target.callable), ())
+
+    def needs_arguments(self, target: Target) -> bool:
+        """Whether a model cannot be built by its name alone."""
+        return any(parameter.required for parameter in self.parameters_of(target))
+
     @cached_property
-    def parameters(self) -> dict[tuple[str, str], Sequence[Parameter]]:
-        """Those of each definition, by its file and name."""
+    def _parameters(self) -> dict[tuple[str, str], Sequence[Parameter]]:
         definitions = self.discovery.definitions
         return {(item.path, item.qualname): item.parameters or () for item in definitions}
 

@@ -7,7 +7,7 @@ import math
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import Function, dotted_name, tail
-from nparam_lint.evidence.statements import NoWay, expression
+from nparam_lint.evidence.statements import NoWay, expression, loads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -74,6 +74,23 @@ def arguments_of(function: Function, call: ast.Call, is_method: bool) -> dict[st
         items = [f"{name!r}: {text}" if name else f"**{text}" for name, text in extra.items()]
         values[arguments.kwarg.arg] = expression(f"{{{', '.join(items)}}}")
     return values
+
+
+def arguments_known(function: Function, call: ast.Call, is_method: bool) -> dict[str, ast.expr]:
+    """The same; none where they cannot be told."""
+    try:
+        return arguments_of(function, call, is_method)
+    except NoWay:
+        return {}
+
+
+def under_other_names(values: Mapping[str, ast.expr]) -> dict[str, ast.expr]:
+    """Those of the parameters that get something else than what is called like them. Raises NoWay
+    where one of these is needed by its other meaning, too."""
+    others = {n: v for n, v in values.items() if not (isinstance(v, ast.Name) and v.id == n)}
+    if loads(*others.values()) & set(others):
+        raise NoWay("two things of one name")
+    return others
 
 
 def default_values(function: Function) -> dict[str, ast.expr]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from nparam_lint.discover.name_resolution import Symbol
-from nparam_lint.evidence.arguments import arguments_of
+from nparam_lint.evidence.arguments import arguments_of, under_other_names
 from nparam_lint.evidence.slices import NeedsCaller, Slice, key_of
 from nparam_lint.evidence.statement_slices import IMPORTED
 from nparam_lint.evidence.statements import NotRun, NoWay, assign, loads, stores
@@ -153,8 +153,8 @@ class CallCuts:
         outer = CallCuts(calls, self.chosen).of(caller, [*values.values()], entry, depth + 1)
         bound = {name for node in outer.statements for name in stores(node)} | set(values)
         globals_read = loads(*nodes, *statements) & self.calls.text.names
-        renamed = {n: v for n, v in values.items() if not (isinstance(v, ast.Name) and v.id == n)}
-        if globals_read & bound or loads(*values.values()) & set(renamed):
+        renamed = under_other_names(values)
+        if globals_read & bound:
             raise NoWay("two things of one name")
         module = self.calls.search.query.module_for(self.calls.path, outer.home.path)
         lines = (f"from {module} import {name}" for name in sorted(globals_read))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,7 +23,7 @@ from nparam_lint.discover.syntax import (
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.commands import is_to_fill_in
 from nparam_lint.evidence.config_libraries import BUILDS_IN_TEXT
-from nparam_lint.evidence.object_changes import is_read, note_on, skipped_settings
+from nparam_lint.evidence.object_changes import is_read, joined_notes, note_on, skipped_settings
 from nparam_lint.evidence.statement_slices import BY_DEFAULT, IMPORTED, LOCAL
 from nparam_lint.evidence.statements import (
     BUILTINS,
@@ -120,12 +120,12 @@ class CallSearch:
                     if isinstance(node, FUNCTIONS) and _BUILDS.match(node.name):
                         annotated = annotation_names(node.returns) if node.returns else ()
                         for names in (annotated, returned_calls(node)[0]):
-                            made = {t for name in names for t in self.by_name.get(tail(name), ())}
-                            if len(made) == 1:
+                            models = {t for name in names for t in self.by_name.get(tail(name), ())}
+                            if len(models) == 1:
                                 given, keyed = node.args, node.args.kw_defaults
                                 positional = [*given.posonlyargs, *given.args][1:]
                                 is_more = len(positional) > len(given.defaults) or None in keyed
-                                builder = BuildMethod(made.pop(), needs_arguments=is_more)
+                                builder = BuildMethod(models.pop(), needs_arguments=is_more)
                                 builders.setdefault((symbol, node.name), builder)
         return builders
 
@@ -230,7 +230,7 @@ class CallSearch:
         for name in sorted(places.keys() - {*options} - free):
             self.query.gaps[str(target)] = f"{name} depends on data ({places[name]})"
             raise NoWay(self.query.gaps[str(target)])
-        return "; ".join(filter(None, [*default, note_on(places)]))
+        return joined_notes(*default, note_on(places))
 
     @cached_method
     def reads(self, target: Target, option: str) -> bool:
@@ -245,8 +245,7 @@ class CallSearch:
         return self.has_argument(target, option) or is_read(option, conditions)
 
     def has_argument(self, target: Target, name: str) -> bool:
-        parameters = self.query.parameters.get((target.location, target.callable), ())
-        return any(parameter.name == name for parameter in parameters)
+        return any(parameter.name == name for parameter in self.query.parameters_of(target))
 
     @cached_method
     def text_of(self, target: Target) -> str:
@@ -290,11 +289,16 @@ class CallSearch:
     ) -> Evidence:
         """That a call, with the statements that it needs, builds a model; `part`: as which of the
         things that it returns."""
-        setup = _FILE.sub(partial(self.from_root, at.path), source_of(statements))
+
+        def from_root(name: re.Match[str]) -> str:
+            """The name of a config file that the script opens, which runs in its directory."""
+            path = self.query.seen_from(at.path, name[1])
+            return name[0] if path == name[1] else repr(path)
+
+        setup = _FILE.sub(from_root, source_of(statements))
         recipe = Recipe(setup=setup or None, call=ast.unparse(call) + part)
         # The arguments by name, as far as names are known.
-        parameters = self.query.parameters.get((target.location, target.callable), ())
-        names = [p.name for p in parameters if p.kind == "positional"]
+        names = [p.name for p in self.query.parameters_of(target) if p.kind == "positional"]
         positional = [*names, *range(len(names), len(call.args))]
         pairs = zip(positional, call.args, strict=False)
         arguments = {(name, ast.unparse(value)) for name, value in pairs}
@@ -307,17 +311,6 @@ class CallSearch:
         is_own = not own.isdisjoint(re.findall(r"\w+", setup)) or self.query.changes.imports(file)
         key = target, part, setup, frozenset(arguments), method, file if is_own else ""
         return Evidence(target, Way("call", at), file, recipe, rank, key)
-
-    def from_root(self, script: str, name: re.Match[str]) -> str:
-        """A config file that a script opens, as it is from the root: `'conf.yml'` may be beside the
-        script, which is run in its directory."""
-        beside = join(parent(script), name[1])
-        is_beside = beside in self.other_files and name[1] not in self.other_files
-        return repr(beside) if is_beside else name[0]
-
-    @cached_property
-    def other_files(self) -> frozenset[str]:
-        return frozenset(self.query.other_files)
 
     def evidence_at_home(
         self,
@@ -372,12 +365,7 @@ class CallSearch:
         sources = {path: tree.source(path) for path in sorted(tree.files)}
         return {path: source for path, source in sources.items() if b"parents=" in source}
 
-    def needs_arguments(self, target: Target) -> bool:
-        """Whether a model cannot be built by its name alone."""
-        parameters = self.query.parameters.get((target.location, target.callable), ())
-        return any(parameter.required for parameter in parameters)
-
     def needs_nothing(self, target: Target, call: ast.Call) -> bool:
         """Whether a call says no more than the name of the model does."""
-        is_bare = not (call.args or call.keywords or self.needs_arguments(target))
+        is_bare = not (call.args or call.keywords or self.query.needs_arguments(target))
         return is_bare and tail(dotted_name(call.func)) == tail(target.callable)

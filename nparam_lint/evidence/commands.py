@@ -111,13 +111,13 @@ class Command(NamedTuple):
         elif len(loose) == len(arguments):
             places = zip(arguments, loose, strict=True)
             words_of_option = {name: (word,) for name, word in places} | words_of_option
-        known: dict[str, tuple[str, ...]] = {}
+        complete: dict[str, tuple[str, ...]] = {}
         to_fill_in: dict[str, tuple[str, ...]] = {}
         for name, given in words_of_option.items():
             is_gap = any(is_to_fill_in(word) or _REPLACED.search(word) for word in given)
             is_gap = is_gap or is_no_number(options.get(name), given)
-            (to_fill_in if is_gap else known)[name] = given
-        return known, to_fill_in
+            (to_fill_in if is_gap else complete)[name] = given
+        return complete, to_fill_in
 
 
 class Commands:

@@ -18,22 +18,20 @@ if TYPE_CHECKING:
 
     from nparam_lint.discover.definitions import Parameter
     from nparam_lint.evidence import EvidenceQuery
-    from nparam_lint.evidence.named_parameters import NamedParameters
 
 
 class ConfigClasses:
     """Config classes of the project, and the models that need one object of them, and no more."""
 
-    def __init__(self, source: EvidenceQuery, size_names: NamedParameters) -> None:
-        self.source = source
-        self.names = source.discovery.models.names
-        self.models = source.discovery.models
-        self.size_names = size_names
+    def __init__(self, query: EvidenceQuery) -> None:
+        self.query = query
+        self.names = query.discovery.models.names
+        self.models = query.discovery.models
 
     @cached_property
     def _users(self) -> dict[Symbol, list[Target]]:
         users: dict[Symbol, list[Target]] = {}
-        for target in self.source.targets:
+        for target in self.query.targets:
             symbol = Symbol("class", target.location, target.callable)
             if target.callable not in self.names.classes(target.location):
                 continue
@@ -76,7 +74,7 @@ class ConfigClasses:
 
     def _parts(self, model: Target) -> Iterator[Target]:
         """The models that a class makes in its methods."""
-        for node in ast.walk(self.size_names.file(model.location).tree):
+        for node in ast.walk(self.query.size_names.file(model.location).tree):
             if isinstance(node, ast.ClassDef) and node.name == model.callable:
                 for call in calls_in(node):
                     name = dotted_name(call.func)
@@ -96,7 +94,7 @@ class ConfigClasses:
         for home, name in names:
             local_name = self._local_name(first, home, name)
             if not local_name:
-                module = self.source.module_for(home, first)
+                module = self.query.module_for(home, first)
                 imports[f"from {module} import {name.partition('.')[0]}"] = None
             local_names.append(local_name or name)
         return first, local_names, "\n".join(imports)
@@ -111,7 +109,7 @@ class ConfigClasses:
                 if symbol and symbol.kind in ("class", "function"):
                     is_same = (symbol.where, symbol.name) == (home, head)
                 else:
-                    is_same = self.size_names.home(path, item.bound)[0] == home
+                    is_same = self.query.size_names.home(path, item.bound)[0] == home
                 if is_same:
                     return f"{item.bound}{dot}{attributes}"
         return ""

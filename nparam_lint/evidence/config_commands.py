@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import tail
+from nparam_lint.ground.notation import Target
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, parent
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import CONFIG_OPTION, RUN_SETTING, WEIGHTS_KEY
@@ -85,7 +86,7 @@ class ConfigCommands:
                 flag = flag or (before if before.startswith("-") else "")
                 is_other = flag not in ("", "-c") and not CONFIG_OPTION.match(flag)
                 if config.endswith(CONFIG_SUFFIXES) and not is_other:  # as `--data coco.yaml` is
-                    path = self.files.seen_from(script, config.removeprefix("./"))
+                    path = self.files.query.seen_from(script, config.removeprefix("./"))
                     place = command.place
                     commands.append(ConfigCommand(script, path, words[at + 1 :], place))
         return commands
@@ -100,12 +101,12 @@ class ConfigCommands:
         """None where the file gives all that the model needs, then those of the commands that name
         it. What is needed, and nothing gives, is as a command gives it for a file
         beside this one."""
-        place = (node.symbol.where, node.symbol.name)
-        parameters = self.files.query.parameters.get(place, ())
+        called = Target(node.symbol.where, node.symbol.name)
+        parameters = self.files.query.parameters_of(called)
         required = {item.name for item in parameters if item.required}
         for keys, _ in self.files.values_below(node):
             required -= {str(next((key for key in keys if key != "init_args"), ""))}
-        own = [] if required else [GivenOptions({})]
+        of_file = [] if required else [GivenOptions({})]
         beside: list[GivenOptions] = []
         for command in self.every:
             options = command.options_below(node.keys)
@@ -114,9 +115,9 @@ class ConfigCommands:
                 continue
             if command.config == node.path:
                 is_change = needed or not all(RUN_SETTING.match(tail(name)) for name in options)
-                if is_change and options not in [given.options for given in own]:
-                    own.append(GivenOptions(options, "", command.place))
+                if is_change and options not in [given.options for given in of_file]:
+                    of_file.append(GivenOptions(options, "", command.place))
             elif parent(command.config) == parent(node.path):
                 note = f"{', '.join(needed)} as in {command.place} for {command.config}"
                 beside.append(GivenOptions(needed, note))
-        return own or beside[:1] or [GivenOptions({})]
+        return of_file or beside[:1] or [GivenOptions({})]

@@ -166,6 +166,11 @@ class ConfigFiles:
         tree = self.discovery.tree
         return [path for path in sorted(tree.files) if word.encode() in tree.source(path)]
 
+    @cached_property
+    def hydra_scripts(self) -> list[str]:
+        """The Python files that name Hydra, those that train first."""
+        return sorted(self.python_with("hydra"), key=lambda path: ("train" not in path, path))
+
     @cached_method
     def file(self, path: str) -> ConfigFile | None:
         try:
@@ -173,11 +178,6 @@ class ConfigFiles:
             return None if len(content) > _LARGEST else ConfigFile(path, content.decode())
         except (OSError, ValueError):
             return None
-
-    def seen_from(self, script: str, config: str) -> str:
-        """Where a config is that a command names, which may be given from beside the script."""
-        beside = join(parent(script), config)
-        return beside if self.file(beside) and not self.file(config) else config
 
     def nodes(self, file: ConfigFile) -> list[ModelNode]:
         """The nodes of the file that describe models, outer ones first."""
@@ -256,12 +256,12 @@ class ConfigFiles:
             files += self._bases(each, files)
         return None, 1
 
-    def _bases(self, file: ConfigFile, known: Sequence[ConfigFile]) -> Iterator[ConfigFile]:
-        """The files that a file is based on, but for those that are known."""
+    def _bases(self, file: ConfigFile, visited: Sequence[ConfigFile]) -> Iterator[ConfigFile]:
+        """The files that a file is based on, but for those that were visited."""
         for entry in file.entries:
             if _BASE.match(str(entry.keys[0])) and entry.value.endswith(CONFIG_SUFFIXES):
                 base = self.file(normpath(join(parent(file.path), entry.value)))
-                if base and base not in known:
+                if base and base not in visited:
                     yield base
 
     def makes_model(self, symbol: Symbol) -> bool:

@@ -9,6 +9,7 @@ from nparam_lint.evidence.config_files import ToldRecipe
 from nparam_lint.evidence.hydra_configs import HydraConfigs
 from nparam_lint.evidence.hydra_resolvers import HydraResolvers
 from nparam_lint.evidence.lightning_configs import LightningConfigs
+from nparam_lint.evidence.object_changes import joined_notes
 from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.paths import is_below_one
 from nparam_lint.ground.patterns import late_pattern
@@ -118,29 +119,37 @@ class ConfigRecipes:
     def recipes(self, node: ModelNode) -> list[ToldRecipe]:
         """How to build the model of a node, as its file says it, then with what commands change.
         Their `file` is the one whose names are used."""
-        file, recipe = self.files.file(node.path), None
-        if file and node.kind == "target":
-            recipe = self._by_target(node, file)
-        elif node.kind in _BUILDERS:
-            recipe = self._by_builder(node)
-        elif node.kind == "architectures" and node.symbol.kind == "outside":
-            recipe = _BY_TRANSFORMERS.recipe(node)
-        elif node.kind != "hydra":
-            recipe = _TEMPLATES[node.kind].recipe(node)
-        recipes = [ToldRecipe(recipe)] if recipe else []
-        if file and node.kind == "hydra":
+        file = self.files.file(node.path)
+        assert file is not None  # it holds the node
+        if node.kind == "hydra":
             recipes = [self._by_hydra(node, file)]
-        elif recipe and node.kind.startswith("lightning"):
-            linked = self.lightning.linked(node, file) if file else ""
-            if linked is None:
-                return []
-            recipe = replace(recipe, setup=f"{recipe.setup}\n{linked}") if linked else recipe
-            every = self._commands.options_for(node)
-            recipes = [
-                ToldRecipe(_with_options(recipe, options), note, command)
-                for options, note, command in every
-            ]
+        elif node.kind.startswith("lightning"):
+            recipes = [*self._by_lightning(node, file)]
+        else:
+            recipes = [ToldRecipe(recipe) for recipe in self._plain(node, file)]
         return [told._replace(recipe=self._importable(told.recipe, node)) for told in recipes]
+
+    def _plain(self, node: ModelNode, file: ConfigFile) -> Iterator[Recipe]:
+        """The recipe of a node that no command changes, where it is known what builds it."""
+        if node.kind == "target":
+            yield self._by_target(node, file)
+        elif node.kind in _BUILDERS:  # by what the project defines for its configs
+            definition, template = _BUILDERS[node.kind]
+            if builder := self._builder(definition, node.home):
+                yield template._replace(file=builder).recipe(node)
+        elif node.kind == "architectures" and node.symbol.kind == "outside":
+            yield _BY_TRANSFORMERS.recipe(node)
+        else:
+            yield _TEMPLATES[node.kind].recipe(node)
+
+    def _by_lightning(self, node: ModelNode, file: ConfigFile) -> Iterator[ToldRecipe]:
+        """With what scripts link to the model, and with the options of commands."""
+        recipe, linked = _TEMPLATES[node.kind].recipe(node), self.lightning.linked(node, file)
+        if linked is None:
+            return
+        recipe = replace(recipe, setup=f"{recipe.setup}\n{linked}") if linked else recipe
+        for options, note, command in self._commands.options_for(node):
+            yield ToldRecipe(_with_options(recipe, options), note, command)
 
     def of_wholes(self, nodes: Mapping[str, ModelNode]) -> Iterator[tuple[ModelNode, ToldRecipe]]:
         """See `HydraConfigs.wholes`; each with its recipe."""
@@ -148,7 +157,7 @@ class ConfigRecipes:
             file = self.files.file(node.path)
             edits, note = self._hydra.edited(file, composed.keys, True) if file else ([], "")
             recipe = self._instantiate("\n".join([composed.lines, *edits]), composed.keys, node)
-            note = "; ".join(filter(None, (composed.note, note)))
+            note = joined_notes(composed.note, note)
             yield node, ToldRecipe(self._importable(recipe, node), note, composed.command)
 
     def _by_hydra(self, node: ModelNode, file: ConfigFile) -> ToldRecipe:
@@ -159,7 +168,7 @@ class ConfigRecipes:
             return ToldRecipe(self._instantiate(setup, node.keys, node), note)
         lines, keys, note, _ = composed
         edits, edited = self._hydra.edited(file, keys, True)
-        note = "; ".join(filter(None, (note, edited)))
+        note = joined_notes(note, edited)
         changes = _without_weights(file, keys[: len(keys) - len(node.keys)])
         if changes:
             lines = "\n".join([lines, "from omegaconf import OmegaConf", *changes])
@@ -181,12 +190,6 @@ class ConfigRecipes:
             return Recipe(setup=_load(file), call=call, file=builder)
         call = f"{node.symbol.name}(**config{access}.get('params', {{}}))"
         return Recipe(setup=_load(file), call=call, file=node.home)
-
-    def _by_builder(self, node: ModelNode) -> Recipe | None:
-        """By what the project defines for its configs."""
-        definition, template = _BUILDERS[node.kind]
-        builder = self._builder(definition, node.home)
-        return template._replace(file=builder).recipe(node) if builder else None
 
     def _builder(self, definition: str, model: str) -> str | None:
         """The file that defines what builds a model: of several that in the same directory of the

@@ -20,7 +20,7 @@ from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import dotted_name, origin, tail
 from nparam_lint.evidence.config_files import ModelNode, ToldRecipe
 from nparam_lint.evidence.later_changes import later_changes, note_on_change
-from nparam_lint.evidence.object_changes import note_on, skipped_settings
+from nparam_lint.evidence.object_changes import joined_notes, note_on, skipped_settings
 from nparam_lint.evidence.options import default_text, option_calls, words_of
 from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.slices import Slice
@@ -30,6 +30,8 @@ from nparam_lint.evidence.statements import (
     does_work,
     source_of,
     stores,
+    targets_of,
+    values_given,
 )
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
@@ -65,7 +67,7 @@ class ConfigSlice(Slice):
     def assignment(
         self, node: ast.Assign | ast.AnnAssign | ast.AugAssign, need: set[str]
     ) -> list[ast.stmt]:
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        targets = targets_of(node)
         is_part = any(True for target in targets for _ in changed(target))
         words = re.findall(r"\w+", ast.unparse(targets[0]))
         # What is worked out of one that is left out is one, too, if the call does not read it.
@@ -95,7 +97,7 @@ class ScriptModel(Struct, frozen=True):
 
 def _keys_read(call: ast.Call) -> frozenset[str]:
     """The keys that a call reads of a config: `build(cfg.model)`, `build(config["model"])`."""
-    values = [*call.args, *(item.value for item in call.keywords)]
+    values = values_given(call)
     keys = {value.attr for value in values if isinstance(value, ast.Attribute)}
     slices = (value.slice for value in values if isinstance(value, ast.Subscript))
     return frozenset(keys.union(str(s.value) for s in slices if isinstance(s, ast.Constant)))
@@ -172,7 +174,7 @@ class ConfigScripts:
                     setup,
                     later.made_to(call) if later and changes else call,
                     symbol,
-                    "; ".join(filter(None, (self._note(unknown, symbol), told))),
+                    joined_notes(self._note(unknown, symbol), told),
                     _keys_read(place.call),
                 )
         return None
@@ -199,8 +201,7 @@ class ConfigScripts:
         """What to say of the config's values that the script sets when it has read its data."""
         if symbol is None or symbol.kind == "outside":
             return ""
-        text = self.files.discovery.tree.source(symbol.where).decode("utf-8", "replace")
-        return note_on(skipped_settings(unknown, text))
+        return note_on(skipped_settings(unknown, self.files.query.text(symbol.where)))
 
     def _built(self, path: str, place: Place) -> tuple[bool, Symbol | None]:
         """Whether a call makes a model, by what it is or by its name; and what it is."""
@@ -244,7 +245,7 @@ class ConfigScripts:
         of_commands = ((command.script, command.config) for command in self._commands)
         scripts: dict[str, str] = {}
         for script, config in (*of_commands, *defaults):
-            scripts.setdefault(self.files.seen_from(script, config), script)
+            scripts.setdefault(self.files.query.seen_from(script, config), script)
         return scripts
 
     @cached_property

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from nparam_lint.evidence import EvidenceQuery
     from nparam_lint.evidence.config_classes import ConfigClasses
     from nparam_lint.evidence.literal_tables import Entry, SizeTable
-    from nparam_lint.evidence.named_parameters import FoundFunction, NamedParameters
+    from nparam_lint.evidence.named_parameters import FoundFunction
 
 _DICTS = ("dict", "OrderedDict")
 # A dictionary of the top level whose first value is made of several.
@@ -41,20 +41,19 @@ class ConfigTables:
 
     def __init__(
         self,
-        source: EvidenceQuery,
-        size_names: NamedParameters,
+        query: EvidenceQuery,
         configs: ConfigClasses,
         users: Callable[[Symbol], list[Target]],
     ) -> None:
-        self.source = source
-        self.size_names = size_names
+        self.query = query
+        self.size_names = query.size_names
         self.configs = configs
         self.users = users
-        self.models = source.discovery.models
+        self.models = query.discovery.models
 
     def __iter__(self) -> Iterator[Evidence]:
-        for path in self.source.discovery.parsed:
-            matches = _TABLE.finditer(b"\n" + self.source.discovery.tree.source(path))
+        for path in self.query.discovery.parsed:
+            matches = _TABLE.finditer(b"\n" + self.query.discovery.tree.source(path))
             if not any(self._may_make(path, (m[1] or m[2] or b"dict").decode()) for m in matches):
                 continue
             for name, table in self.size_names.file(path).tables.items():
@@ -103,7 +102,7 @@ class ConfigTables:
     def _arguments(self, path: str, table: str) -> dict[str, ast.expr]:
         """The constants with which a function calls the entries of a table: `table[name](a=1)`;
         or the defaults of its parameters."""
-        is_called = f"{table}[".encode() in self.source.discovery.tree.source(path)
+        is_called = f"{table}[".encode() in self.query.discovery.tree.source(path)
         functions = self.size_names.file(path).functions if is_called else {}
         for function in functions.values():
             for call in calls_in(function.node):
@@ -150,7 +149,7 @@ class ConfigTables:
             if any(required - entry_keys for entry_keys in keys):
                 continue
             target = Target(symbol.where, symbol.name)
-            if target in self.source.targets:
+            if target in self.query.targets:
                 fitting.append((target, None, "**…"))
             else:
                 fitting += [(model, symbol, "**…") for model in self.users(symbol)]

@@ -15,7 +15,6 @@ from nparam_lint.evidence.config_scripts import ConfigScripts
 from nparam_lint.evidence.config_sections import ConfigSections
 from nparam_lint.evidence.layer_lists import layer_lists
 from nparam_lint.evidence.registry_configs import RegistryConfigs
-from nparam_lint.ground.notation import Target
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import Position, Way
 
@@ -49,8 +48,8 @@ class ConfigModels:
         """All of them, those of one file from the outside in."""
         marked = {file.path: self.files.nodes(file) for file in self.files}
         wholes = {at: nodes[0] for at, nodes in marked.items() if nodes and not nodes[0].keys}
-        for node, told in self._recipes.of_wholes(wholes):
-            yield _model(node, told, _CHANGED if told.command else 0)
+        for node, recipe in self._recipes.of_wholes(wholes):
+            yield _model(node, recipe, _CHANGED if recipe.command else 0)
         networks = set[tuple[object, ...]]()
         # What a model is trained with stands for what it is tested with, which is the same; what a
         # text names comes before what is beside it.
@@ -68,24 +67,24 @@ class ConfigModels:
             for node in nodes:
                 if self._is_known(node, networks):
                     continue
-                for number, told in enumerate(self._recipes.recipes(node)):
-                    yield _model(node, told, _CHANGED if number else 0)
+                for number, recipe in enumerate(self._recipes.recipes(node)):
+                    yield _model(node, recipe, _CHANGED if number else 0)
             file = None if nodes else self.files.file(path)
             built = [*self._scripts.built(file)] if file else []
             values_read = self._scripts.values_read(file) if file and built else ()
             is_known = bool(values_read) and values_read in networks
             networks.add(values_read)
-            for script_node, told in built if not is_known else ():
-                rank = _CHANGED if told.command else 0 if path in named else _BESIDE
-                yield _model(script_node, told, rank)
+            for script_node, recipe in built if not is_known else ():
+                rank = _CHANGED if recipe.command else 0 if path in named else _BESIDE
+                yield _model(script_node, recipe, rank)
             # A script knows better what else is to be done, if it can be followed: a class that is
             # looked up by its module may not be.
             for node in self._sections.nodes(file) if file else ():
                 if not (built and not node.marker) and not self._is_known(node, networks):
-                    for number, told in enumerate(self._recipes.recipes(node)):
-                        yield _model(node, told, _CHANGED if number else _BESIDE)
-        for node, recipe in self._registry:
-            yield _model(node, ToldRecipe(recipe))
+                    for number, recipe in enumerate(self._recipes.recipes(node)):
+                        yield _model(node, recipe, _CHANGED if number else _BESIDE)
+        for node, by_registry in self._registry:
+            yield _model(node, ToldRecipe(by_registry))
 
     def _is_known(self, node: ModelNode, networks: set[tuple[object, ...]]) -> bool:
         """Whether another file has the same arguments for a class that a node names, or the node
@@ -119,15 +118,10 @@ def _model(node: ModelNode, told: ToldRecipe, rank: int = 0) -> ConfigModel:
 
 def find_configs(query: EvidenceQuery) -> Iterator[Evidence]:
     """The ways of this kind."""
-    stuck = {
-        Target(item.path, item.qualname)
-        for item in query.discovery.definitions
-        if any(parameter.required for parameter in item.parameters or ())
-    }
     models = ConfigModels(query)
     for node, evidence in models:
         target = evidence.target
-        if node.kind == "component" and target not in stuck:
+        if node.kind == "component" and not query.needs_arguments(target):
             continue  # recipes are many, and each names a factory that builds its model alone
         # What an installed package builds is told of the file, unless it is a part of another.
         if target in query.targets or not (target.callable or node.is_inner):

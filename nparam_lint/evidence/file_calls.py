@@ -15,7 +15,7 @@ from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, flat, returned_calls, tail
-from nparam_lint.evidence.arguments import arguments_of
+from nparam_lint.evidence.arguments import arguments_known
 from nparam_lint.evidence.call_cuts import CallCuts
 from nparam_lint.evidence.call_search import CallSearch
 from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BUILDS, BUILDS_IN_TEXT
@@ -26,6 +26,7 @@ from nparam_lint.evidence.named_models import (
     ChosenModel,
     named_models,
 )
+from nparam_lint.evidence.object_changes import joined_notes
 from nparam_lint.evidence.option_ways import OptionWays
 from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.shorten import shortened
@@ -40,6 +41,7 @@ from nparam_lint.evidence.statements import (
     is_of_data,
     loads,
     stores,
+    values_given,
 )
 from nparam_lint.ground.errors import Aside
 from nparam_lint.ground.notation import Target
@@ -117,11 +119,9 @@ class FileCalls:
         """The classes of the project that a class of the file inherits from."""
         for name in filter(None, map(dotted_name, owner.bases)):
             symbol = self.resolve(name)
-            if symbol and symbol.kind == "class":
-                text = self.search.file_calls(symbol.where).text
-                base = text.definitions.get(symbol.name)
-                if isinstance(base, ast.ClassDef):
-                    yield text, base
+            base = self.search.definition(symbol) if symbol and symbol.kind == "class" else None
+            if symbol and isinstance(base, ast.ClassDef):
+                yield self.search.file_calls(symbol.where).text, base
 
     @cached_property
     def imports(self) -> list[Import]:
@@ -153,8 +153,12 @@ class FileCalls:
         """Whether this is a function of the project, or a method of an object of one of its
         classes that is made in this file, that calls nothing but what only makes values, and reads
         files."""
-        calls, node = self.definition(name)
-        return node is not None and all(
+        symbol = self.called(name)
+        node = self.search.function(symbol) if symbol and symbol.kind != "class" else None
+        if symbol is None or node is None:
+            return False
+        calls = self.search.file_calls(symbol.where)
+        return all(
             dotted_name(inner.func) == "open" or calls.is_harmless_by_name(inner)
             for inner in calls_in(node)
         )
@@ -162,58 +166,48 @@ class FileCalls:
     def alters(self, call: ast.Call) -> set[str]:
         """The names of the objects that such a function, or method, changes."""
         name = dotted_name(call.func)
-        _, node = self.definition(name)
-        if node is None or not self.is_plain(name):
+        node = self.search.function(self.called(name)) if self.is_plain(name) else None
+        if node is None:
             return set()
         stored = (name for part in node.body for name in stores(part))
         names = {name for part in node.body for name in changes(part)}
         names.update(name for name in stored if name.startswith("self."))
-        is_bound = not self.is_bound(name)
-        try:
-            arguments = arguments_of(node, call, is_bound)
-        except NoWay:
-            return set()
-        given = {p: v.id for p, v in arguments.items() if isinstance(v, ast.Name)}
-        altered = {value for parameter, value in given.items() if parameter in names}
-        is_own = is_bound and any(name.startswith("self.") for name in names)
-        return altered | ({name.partition(".")[0]} if is_own else set())
+        is_method = not self.is_bound(name)
+        altered = {
+            value.id
+            for parameter, value in arguments_known(node, call, is_method).items()
+            if isinstance(value, ast.Name) and parameter in names
+        }
+        is_owner = is_method and any(name.startswith("self.") for name in names)
+        return altered | ({name.partition(".")[0]} if is_owner else set())
 
-    @cached_method
-    def definition(self, name: str) -> tuple[FileCalls, ast.FunctionDef | None]:
-        """That of a function of the project, or of a method of an object of one of its classes
-        that is made in this file; and where it stands."""
-        head, _, method = name.rpartition(".")
+    def called(self, name: str) -> Symbol | None:
+        """What a call of this name runs: what the name means, or a method of an object of one of
+        the project's classes that is made in this file."""
         if name and self.is_bound(name):
-            symbol = self.resolve(name)
-        else:
-            symbol = self.class_of(head) if head else None
-        if symbol is None or symbol.kind not in ("function", "method", "class"):
-            return self, None
-        calls = self.search.file_calls(symbol.where)
-        node = calls.text.definitions.get(owner_of(symbol).name)
-        if isinstance(node, ast.ClassDef):
-            inside = (item for item in node.body if isinstance(item, ast.FunctionDef))
-            node = next((item for item in inside if item.name == method), None)
-        return calls, node if isinstance(node, ast.FunctionDef) else None
+            return self.resolve(name)
+        variable, _, method = name.rpartition(".")
+        owner = self.class_of(variable) if variable else None
+        return Symbol("method", owner.where, f"{owner.name}.{method}") if owner else None
 
     def class_of(self, variable: str) -> Symbol | None:
         """The class of the project of which every value of a variable is an object, as far as
         calls of it, and of its methods, tell."""
-        values = self.values.get(variable, ())
+        values = [node.value for node in self.assignments.get(variable, ())]
         names = [dotted_name(v.func) if isinstance(v, ast.Call) else "" for v in values]
         symbols = {self.resolve(name) if name and self.is_bound(name) else None for name in names}
         classes = {owner_of(symbol) if symbol else None for symbol in symbols}
         return classes.pop() if len(classes) == 1 else None
 
     @cached_property
-    def values(self) -> dict[str, list[ast.expr | None]]:
-        """All that is assigned to each name, anywhere in the file."""
-        values: dict[str, list[ast.expr | None]] = {}
+    def assignments(self) -> dict[str, list[ast.Assign | ast.AnnAssign]]:
+        """Those that give each name a value, anywhere in the file."""
+        assignments: dict[str, list[ast.Assign | ast.AnnAssign]] = {}
         for node in ast.walk(self.tree):
             if isinstance(node, (ast.Assign, ast.AnnAssign)):
                 for name in stores(node):
-                    values.setdefault(name, []).append(node.value)
-        return values
+                    assignments.setdefault(name, []).append(node)
+        return assignments
 
     def is_harmless_by_name(self, call: ast.Call) -> bool:
         name = dotted_name(call.func)
@@ -249,9 +243,9 @@ class FileCalls:
     def reads_ini(self, name: str) -> bool:
         """Whether this is a method of a parser of INI files that reads one."""
         holder, _, method = name.rpartition(".")
-        values = self.values.get(holder, [None])
-        makers = [tail(dotted_name(v.func)) if isinstance(v, ast.Call) else "" for v in values]
-        return method.startswith("read") and {*makers} <= _INI_PARSERS
+        values = [node.value for node in self.assignments.get(holder, ())]
+        makers = {tail(dotted_name(v.func)) if isinstance(v, ast.Call) else "" for v in values}
+        return method.startswith("read") and bool(makers) and makers <= _INI_PARSERS
 
     def is_bound(self, dotted: str) -> bool:
         """Whether an import or a definition gives a name its meaning."""
@@ -289,7 +283,7 @@ class FileCalls:
         symbol = self.resolve(name) if name else None
         if symbol is None or symbol.kind != "function":
             return False
-        node = self.search.file_calls(symbol.where).text.definitions.get(symbol.name)
+        node = self.search.definition(symbol)
         inner = ast.walk(node) if node else ()
         return any(isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store) for n in inner)
 
@@ -379,18 +373,18 @@ class FileCalls:
         """The model that a method of a config object makes: `Config.small().build()`."""
         if not isinstance(call.func, ast.Attribute):
             return None
-        config, value, method = None, call.func.value, call.func.attr
+        value, method = call.func.value, call.func.attr
         if not any(method == builder for _, builder in self.search.builders):
             return None
         if isinstance(value, ast.Name):
-            assigned = [
+            before = [
                 node.value
-                for node in ast.walk(self.tree)
+                for node in self.assignments.get(value.id, ())
                 if isinstance(node, ast.Assign)
                 and node.lineno < call.lineno
                 and any(isinstance(t, ast.Name) and t.id == value.id for t in node.targets)
             ]
-            value = assigned[-1] if assigned else value
+            value = before[-1] if before else value
         name = dotted_name(value.func) if isinstance(value, ast.Call) else ""
         if name and self.is_bound(name) and (config := self.resolve(name)):
             builder = self.search.builders.get((owner_of(config), method))
@@ -409,8 +403,8 @@ class FileCalls:
         """The ways that a call is; `default`: what is said of arguments that were left out.
         `as_made`: without what is done to the model after that."""
         call, at = place.call, Position(self.path, place.call.lineno, place.call.col_offset + 1)
-        values = (*call.args, *(item.value for item in call.keywords))
-        is_sketch = any(isinstance(v, ast.Constant) and v.value is Ellipsis for v in values)
+        given = values_given(call)
+        is_sketch = any(isinstance(v, ast.Constant) and v.value is Ellipsis for v in given)
         rank, is_inside = self.placed(place)
         later = None if is_inside or part or as_made else later_changes(self, place, target)
         is_bare = self.search.needs_nothing(target, call) and (rank >= TEST or not later)
@@ -421,19 +415,12 @@ class FileCalls:
         if rank == FACTORY and not (default or as_made) and self.is_told(place):
             by_caller = change_by_caller(self, place)
             default = note_on_change(by_caller) if by_caller else ""
-        # What is called is cut out too, where that has to be worked out.
-        is_method = isinstance(call.func, ast.Attribute) and self.target_by_builder(call)
-        name = dotted_name(call.func)
-        function = [] if name and self.is_bound(name) and not is_method else [call.func]
-        if isinstance(call.func, ast.Subscript):  # `nets.__dict__[args.net]()`
-            function.append(call.func.slice)
-        nodes = [*call.args, *call.keywords, *function]
+        nodes = self.parts_to_cut(call)
         if later:
             nodes.append(later.function)
             if rank < TEST:  # what a test does is no way that the model is published in
-                change = f"{later.at} changes the model"
-                self.search.query.gaps.setdefault(str(target), change)
-            unchanged = "; ".join(filter(None, (default, note_on_change(later.at))))
+                self.note_gap(target, f"{later.at} changes the model")
+            unchanged = joined_notes(default, note_on_change(later.at))
             if later.is_told:
                 yield from self.built(place, target, part, named, unchanged, as_made=True)
                 return
@@ -446,7 +433,7 @@ class FileCalls:
                     cut = replace(cut, read=[*cut.read, later.function])
                 note = self.search.note_of(target, cut.unknown, home.path, home.text.options)
                 if note and rank < TEST:
-                    self.search.query.gaps.setdefault(str(target), note)
+                    self.note_gap(target, note)
                 options = OptionWays(self, cut, call, target, named)
                 filled = [*options]
                 if rank == FACTORY and self.is_told(place):
@@ -456,21 +443,21 @@ class FileCalls:
                 if later:
                     yield from self.built(place, target, part, named, unchanged, as_made=True)
                 elif isinstance(why, NotRun) and why.place and not is_inside:
-                    self.search.query.gaps.setdefault(str(target), str(why))
+                    self.note_gap(target, str(why))
                     plain, left_out = self.without_data(place, target)
                     names = ", ".join(left_out)
                     if left_out:
                         words = f"{names} by default, not as {why.name} ({why.place}) has it"
-                        words = "; ".join(filter(None, (words, default)))
+                        words = joined_notes(words, default)
                         yield from self.built(plain, target, part, named, words, as_made)
-                elif rank < TEST and not is_inside and self.search.needs_arguments(target):
+                elif rank < TEST and not is_inside and self.search.query.needs_arguments(target):
                     reason = f"{why}() is not run" if isinstance(why, NotRun) else str(why)
                     text = f"{self.path}:{at.line} builds it, but was not followed: {reason}"
                     self.search.query.not_followed.setdefault(str(target), text)
                 return
             is_commanded = any(way.command for way in filled)
             if not (is_commanded or is_inside) and (gap := options.not_followed()):
-                self.search.query.gaps.setdefault(str(target), gap)
+                self.note_gap(target, gap)
             for statements, option_note, command, config in filled:
                 after = [later.function] if later else []
                 needed, short = shortened([*statements, *after], call)
@@ -484,24 +471,37 @@ class FileCalls:
                         evidence, recipe=dataclasses.replace(evidence.recipe, call=changed)
                     )
                 if "by default" in option_note:
-                    gap = f"{option_note}; as in {command}"
-                    self.search.query.gaps.setdefault(str(target), gap)
+                    self.note_gap(target, f"{option_note}; as in {command}")
                 told = note_on_change(later.at, is_made=True) if later else ""
-                whole_note = "; ".join(filter(None, (note, default, option_note, told)))
+                whole_note = joined_notes(note, default, option_note, told)
                 way = replace(evidence.way, note=whole_note, command=command, name=config)
                 yield replace(evidence, way=way)
             if not cut.loops:
                 return
 
+    def parts_to_cut(self, call: ast.Call) -> list[ast.AST]:
+        """The arguments of a call; and what is called, where that has to be worked out."""
+        is_method = isinstance(call.func, ast.Attribute) and self.target_by_builder(call)
+        name = dotted_name(call.func)
+        parts: list[ast.AST] = [*call.args, *call.keywords]
+        if not (name and self.is_bound(name)) or is_method:
+            parts.append(call.func)
+        if isinstance(call.func, ast.Subscript):  # `nets.__dict__[args.net]()`
+            parts.append(call.func.slice)
+        return parts
+
+    def note_gap(self, target: Target, why: str) -> None:
+        self.search.query.gaps.setdefault(str(target), why)
+
     def is_told(self, place: Place) -> bool:
         """Whether a function around the call needs arguments: `main()` parses its own."""
         factories = (Target(self.path, function.name) for function in place.functions)
-        return any(map(self.search.needs_arguments, factories))
+        return any(map(self.search.query.needs_arguments, factories))
 
     def without_data(self, place: Place, target: Target) -> tuple[Place, list[str]]:
         """A call without the arguments that only what is not run would give, as far as the default
         is None, or that of a number that data sets have; and their names."""
-        parameters = self.search.query.parameters.get((target.location, target.callable), ())
+        parameters = self.search.query.parameters_of(target)
         defaults = {item.name: "" if item.required else item.default for item in parameters}
         names = [item.name for item in parameters if item.kind == "positional"]
         left_out: list[str] = []
@@ -599,12 +599,27 @@ class CalledFiles(CallSearch):
     def file_calls(self, path: str) -> FileCalls:
         return FileCalls(self, path, self.query.text(path), self.query.syntax(path))
 
+    def definition(self, symbol: Symbol) -> ast.stmt | None:
+        """The statement at the top of a file of the project that defines this."""
+        return self.file_calls(symbol.where).text.definitions.get(symbol.name)
+
+    def function(self, symbol: Symbol | None) -> ast.FunctionDef | None:
+        """That of a function, of a method, or of the constructor of a class."""
+        if symbol is None or symbol.kind not in ("function", "method", "class"):
+            return None
+        text = self.file_calls(symbol.where).text
+        owner, _, method = symbol.name.rpartition(".")
+        owner, method = (symbol.name, "__init__") if symbol.kind == "class" else (owner, method)
+        node = text.definitions.get(owner or method) or text.inner_functions.get(method)
+        if isinstance(node, ast.ClassDef):
+            node = text.methods(node).get(method)
+        return node if isinstance(node, ast.FunctionDef) else None
+
     @cached_method
     def parts_of(self, symbol: Symbol) -> dict[Target, str]:
         """The wanted models that a function returns beside others, `return encoder, decoder`, each
         with what stands behind a call to get it; empty where it is one, or not known."""
-        calls = self.file_calls(symbol.where)
-        function = calls.text.definitions.get(symbol.name)
+        calls, function = self.file_calls(symbol.where), self.definition(symbol)
         if not isinstance(function, ast.FunctionDef):
             return {}
         body = [*flat(function.body)]

@@ -111,7 +111,7 @@ class HydraConfigs:
         """What the scripts of the project say, those that train first, or the commands that run
         them; each with these."""
         mains: dict[_Main, _Runs] = {}
-        for path in sorted(self.files.python_with("hydra"), key=lambda p: ("train" not in p, p)):
+        for path in self.files.hydra_scripts:
             commands = self.files.query.commands.of(path)
             for match in _MAIN.finditer(self.files.query.text(path)):
                 said = match[1] or match[2] or ""
@@ -286,8 +286,7 @@ class HydraConfigs:
     @cached_property
     def _is_initialised(self) -> bool:
         """Whether the project itself initialises Hydra, which refuses to be asked once more."""
-        tree = self.files.discovery.tree
-        texts = (tree.source(p).decode("utf-8", "replace") for p in self.files.python_with("hydra"))
+        texts = map(self.files.query.text, self.files.hydra_scripts)
         return any(map(_INITIALISES.search, texts))
 
     @cached_property

@@ -45,7 +45,7 @@ class HydraResolvers:
         tree, text = self.files.discovery.tree, self.files.query.text
         return [
             path
-            for path in sorted(self.files.python_with("hydra"), key=lambda p: ("train" not in p, p))
+            for path in self.files.hydra_scripts
             if _MAIN.search(text(path))
             and any(_REGISTERS.search(text(at)) for at in tree.may_run_with([path]))
         ]

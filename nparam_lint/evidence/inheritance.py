@@ -26,15 +26,6 @@ def attributes_read(method: Function) -> set[str]:
     return {name for name in loads(method) if name.startswith("self.")}
 
 
-def with_inherited(constructor: Function, inherited: Function | None) -> list[ast.stmt]:
-    """The body of a constructor, with that of the base's constructor where it calls that."""
-    body: list[ast.stmt] = []
-    for node in constructor.body:
-        body += inherited_statements(node, inherited) if inherited else []
-        body.append(node)
-    return body
-
-
 def inherited_statements(node: ast.stmt, inherited: Function) -> list[ast.stmt]:
     """What a statement does that calls the base's constructor: `super().__init__(args)`."""
     call = node.value if isinstance(node, ast.Expr) else None
@@ -48,12 +39,12 @@ def inherited_statements(node: ast.stmt, inherited: Function) -> list[ast.stmt]:
         values = default_values(inherited) | arguments_of(inherited, call, is_method=True)
         same = {n for n, v in values.items() if isinstance(v, ast.Name) and v.id == n}
         names = {name: f"{name}_of_base" for name in values.keys() - same}
-        given = [assign(names[name], values[name]) for name in values if name in names]
-        body = [_Renamed(names).visit(copy.deepcopy(item)) for item in inherited.body]
-        for item in (inner for statement in [*given, *body] for inner in ast.walk(statement)):
+        assignments = [assign(names[name], values[name]) for name in values if name in names]
+        body = [Renamed(names).visit(copy.deepcopy(item)) for item in inherited.body]
+        for item in (inner for statement in [*assignments, *body] for inner in ast.walk(statement)):
             if hasattr(item, "lineno"):
                 ast.copy_location(item, node)
-        return [*given, *body]
+        return [*assignments, *body]
     return []
 
 
@@ -81,10 +72,16 @@ def bound_method(owner: str, method: Function) -> ast.stmt:
     return ast.copy_location(node, method)
 
 
-class _Renamed(ast.NodeTransformer):
+class Renamed(ast.NodeTransformer):
+    """Calls things by other names: `width`, or `self.net`."""
+
     def __init__(self, names: Mapping[str, str]) -> None:
         self.names = names
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
         node.id = self.names.get(node.id, node.id)
         return node
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        name = self.names.get(dotted_name(node))
+        return ast.Name(name, node.ctx) if name else self.generic_visit(node)

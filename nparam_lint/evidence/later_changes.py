@@ -11,15 +11,16 @@ from msgspec import Struct
 
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import FUNCTIONS, dotted_name
-from nparam_lint.evidence.arguments import arguments_of
+from nparam_lint.evidence.arguments import arguments_known
+from nparam_lint.evidence.inheritance import Renamed
 from nparam_lint.evidence.statements import (
-    NoWay,
     assign,
     calls_in,
     does_work,
     ends_script,
     loads,
     stores,
+    values_given,
 )
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.patterns import late_pattern
@@ -69,21 +70,21 @@ def later_changes(calls: FileCalls, place: Place, target: Target) -> LaterChange
     """The changes of the model that a call makes, as far as its name goes on to be the model."""
     finder = _Finder(calls, target)
     model, body = finder.after(place)
-    kept = finder.kept(body, {model, *finder.others}, set()) if model else []
-    told = [*finder.told, *finder.before(place), *finder.in_other_methods(place)]
-    if not (finder.lines or told):
+    statements = finder.changing(body, {model, *finder.others}, set()) if model else []
+    lines_told = [*finder.told, *finder.before(place), *finder.in_other_methods(place)]
+    if not (finder.lines or lines_told):
         return None
-    at = f"{calls.path}:{min([*finder.lines, *told])}"
+    at = f"{calls.path}:{min([*finder.lines, *lines_told])}"
     if finder.lines:  # with what is frozen then, which alone gives no other model
         finder.freezes = True
-        kept = finder.kept(body, {model, *finder.others}, set())
+        statements = finder.changing(body, {model, *finder.others}, set())
     name = model.rpartition(".")[2] or "model"
     returned = ast.Return(ast.Name(name, ast.Load()))
     parameters = ast.arguments([], [ast.arg(name)], None, [], [], None, [])
-    body = [_Renamed(model, name).visit(copy.deepcopy(node)) for node in kept]
+    body = [Renamed({model: name}).visit(copy.deepcopy(node)) for node in statements]
     body = [*(assign(other, ast.Name(name, ast.Load())) for other in sorted(finder.others)), *body]
     function = ast.FunctionDef(WITH_CHANGES, parameters, [*body, returned], [])
-    return LaterChanges(ast.fix_missing_locations(function), at, bool(told))
+    return LaterChanges(ast.fix_missing_locations(function), at, bool(lines_told))
 
 
 def change_by_caller(calls: FileCalls, place: Place) -> str:
@@ -99,19 +100,6 @@ def change_by_caller(calls: FileCalls, place: Place) -> str:
         if later := later_changes(caller_calls, caller, factory):
             return later.at
     return ""
-
-
-class _Renamed(ast.NodeTransformer):
-    """Calls `self.net` by a name."""
-
-    def __init__(self, model: str, name: str) -> None:
-        self.model, self.name = model, name
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        if dotted_name(node) == self.model:
-            return ast.Name(self.name, node.ctx)
-        self.generic_visit(node)
-        return node
 
 
 class _Finder:
@@ -166,7 +154,7 @@ class _Finder:
 
     def before(self, place: Place) -> list[int]:
         """Where what the call gets as it is was changed by what no slice has: functions, `del`."""
-        values = (*place.call.args, *(item.value for item in place.call.keywords))
+        values = values_given(place.call)
         names = {value.id for value in values if isinstance(value, ast.Name)}
         lines: list[int] = []
         for frame in reversed(place.frames) if names else ():
@@ -195,7 +183,9 @@ class _Finder:
             if isinstance(node, ast.stmt) and self.is_change(node, {self.model})
         ]
 
-    def kept(self, body: Sequence[ast.stmt], models: set[str], need: set[str]) -> list[ast.stmt]:
+    def changing(
+        self, body: Sequence[ast.stmt], models: set[str], need: set[str]
+    ) -> list[ast.stmt]:
         """Of these statements the ones that change the model, up to where its name is that of
         something else, and what they need of the others. `models`: the name, and those of its
         parts, to which those that are given here are added; `need`: see `StatementSlice`."""
@@ -209,10 +199,10 @@ class _Finder:
             reached.append(node)
             if isinstance(node, ast.Assign) and _within(node.value, models):  # a part of it
                 models |= stores(node) - models if not isinstance(node.value, ast.Name) else set()
-        kept: list[ast.stmt] = []
+        changing: list[ast.stmt] = []
         for node in reversed(reached):
             if isinstance(node, _BLOCKS):
-                kept = self.of_block(node, models, need, is_last=not kept) + kept
+                changing = self.of_block(node, models, need, is_last=not changing) + changing
                 continue
             if self.is_change(node, models):
                 self.lines.append(node.lineno)
@@ -222,8 +212,8 @@ class _Finder:
                 continue
             need -= stores(node) - {self.model}
             need |= loads(node)
-            kept = [node, *kept]
-        return kept
+            changing = [node, *changing]
+        return changing
 
     def of_block(
         self, node: ast.stmt, models: set[str], need: set[str], is_last: bool
@@ -246,7 +236,7 @@ class _Finder:
         for name in names:
             inner_need = set(need)
             part = getattr(node, name)
-            bodies.append(self.kept(part, models, inner_need))
+            bodies.append(self.changing(part, models, inner_need))
             need |= inner_need if bodies[-1] else set()
             if isinstance(node, ast.If) and _leaves(part) and (bodies[-1] or not is_last):
                 bodies[-1] = [*bodies[-1], ast.Return(_named(self.model, ast.Load()))]
@@ -350,35 +340,19 @@ class _Finder:
     def method(self, name: str) -> ast.FunctionDef | None:
         """A method of the class that is built."""
         symbol = Symbol("method", self.target.location, f"{self.target.callable}.{name}")
-        return self.definition(symbol)
-
-    def definition(self, symbol: Symbol | None) -> ast.FunctionDef | None:
-        """That of a function, a method, or of the constructor of a class."""
-        if symbol is None or symbol.kind not in ("function", "method", "class"):
-            return None
-        text = self.calls.search.file_calls(symbol.where).text
-        owner, _, method = symbol.name.rpartition(".")
-        owner, method = (symbol.name, "__init__") if symbol.kind == "class" else (owner, method)
-        node = text.definitions.get(owner or method) or text.inner_functions.get(method)
-        if isinstance(node, ast.ClassDef):
-            node = text.methods(node).get(method)
-        return node if isinstance(node, ast.FunctionDef) else None
+        return self.calls.search.function(symbol)
 
     def is_handed_on(self, call: ast.Call, models: set[str], of_objects: bool = False) -> bool:
         """Whether a function of the project gets the model in this call, and changes it; with
         `of_objects` a constructor."""
         name = dotted_name(call.func)
-        given = [*call.args, *(item.value for item in call.keywords)]
-        is_given = any(_within(value, models) for value in given)
+        is_given = any(_within(value, models) for value in values_given(call))
         if not name or not is_given or does_work(name) or self.depth == _DEEP:
             return False
-        calls, (head, _, method) = self.calls, name.rpartition(".")
-        symbol = calls.resolve(name) if calls.is_bound(name) else None
-        if name in calls.text.inner_functions:
-            symbol = Symbol("function", calls.path, name)
-        if symbol is None and head and (owner := calls.class_of(head)):
-            symbol = Symbol("method", owner.where, f"{owner.name}.{method}")
-        function = self.definition(symbol)
+        symbol = self.calls.called(name)
+        if name in self.calls.text.inner_functions:
+            symbol = Symbol("function", self.calls.path, name)
+        function = self.calls.search.function(symbol)
         if symbol is None or function is None or (symbol.kind == "class") is not of_objects:
             return False
         is_method = symbol.kind != "function" and not any(
@@ -392,31 +366,31 @@ class _Finder:
         in that."""
         finder = _Finder(self.calls.search.file_calls(path), self.target, self.depth + 1)
         finder.freezes = self.freezes
-        known = set(models)
+        parts = set(models)
         nodes = [*ast.walk(function)]
         for _ in range(2):  # what is found in it may be given in any order
             for node in nodes:
-                if isinstance(node, ast.Assign) and _reads(node.value, known):
+                if isinstance(node, ast.Assign) and _reads(node.value, parts):
                     if not finder.makes_part(node.value):
-                        is_own = "self" in known  # its attributes are known with it
-                        known |= {n for n in stores(node) if not (is_own and "." in n)}
-                elif isinstance(node, ast.For) and _reads(node.iter, known):
-                    known |= stores(node.target)
+                        is_own = "self" in parts  # its attributes are parts with it
+                        parts |= {n for n in stores(node) if not (is_own and "." in n)}
+                elif isinstance(node, ast.For) and _reads(node.iter, parts):
+                    parts |= stores(node.target)
         for node in nodes:
-            if isinstance(node, (ast.Assign, ast.Delete)) and finder.is_change(node, known):
+            if isinstance(node, (ast.Assign, ast.Delete)) and finder.is_change(node, parts):
                 return True
             if isinstance(node, ast.Call):
                 name = dotted_name(node.func)
                 owner, _, method = name.rpartition(".")
                 if name in ("setattr", "delattr") or _METHODS.match(method):
-                    if finder.changes(node, known):
+                    if finder.changes(node, parts):
                         return True
-                elif owner == "self" and "self" in known and path == self.target.location:
+                elif owner == "self" and "self" in parts and path == self.target.location:
                     inner = self.method(method) if finder.depth < _DEEP else None
-                    names = _given(inner, node, known, is_method=True) if inner else set()
+                    names = _given(inner, node, parts, is_method=True) if inner else set()
                     if inner and finder.changes_inside(path, inner, {"self", *names}):
                         return True
-                elif finder.is_handed_on(node, known):
+                elif finder.is_handed_on(node, parts):
                     return True
         return False
 
@@ -437,10 +411,7 @@ def _given(
     function: ast.FunctionDef, call: ast.Call, models: set[str], is_method: bool
 ) -> set[str]:
     """The parameters that get a model, or a part of it, in a call."""
-    try:
-        arguments = arguments_of(function, call, is_method)
-    except NoWay:
-        return set()
+    arguments = arguments_known(function, call, is_method)
     return {name for name, value in arguments.items() if _within(value, models)}
 
 

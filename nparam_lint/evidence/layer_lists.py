@@ -45,8 +45,8 @@ def layer_lists(files: ConfigFiles) -> Iterator[Evidence]:
     listing = [file for at in files.paths if (file := files.file(at)) and _lists_layers(file)]
     if not listing:
         return
-    own = files.python_with("def yaml_model_load(")  # a copy of ultralytics
-    is_read = bool(own or files.python_with(_IMPORT))
+    copies = files.python_with("def yaml_model_load(")  # of ultralytics
+    is_read = bool(copies or files.python_with(_IMPORT))
     classes = [
         (definition, parameter.name, _words(match[1]))
         for definition in files.discovery.definitions
@@ -63,7 +63,7 @@ def layer_lists(files: ConfigFiles) -> Iterator[Evidence]:
             for name, scale in names.items():
                 way = Way("config", Position(path, scale.line), name)
                 recipe = Recipe(setup=_IMPORT + kind, call=f"{kind}({name!r}).model")
-                yield Evidence(Target(path, ""), way, own[0] if own else "torch", recipe)
+                yield Evidence(Target(path, ""), way, copies[0] if copies else "torch", recipe)
             continue
         if not classes:
             continue

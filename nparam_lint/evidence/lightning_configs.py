@@ -37,14 +37,14 @@ class LightningConfigs:
         resolve = self.files.discovery.models.names.resolve
         for path in self.files.python_with(_CLI):
             syntax = self.files.query.syntax(path)
-            own = {
+            subclasses = {
                 node.name
                 for node in syntax.body
                 if isinstance(node, ast.ClassDef)
                 if any(tail(dotted_name(base)) == _CLI for base in node.bases)
             }
             for call in calls_in(syntax):
-                if tail(dotted_name(call.func)) in (_CLI, *own):
+                if tail(dotted_name(call.func)) in (_CLI, *subclasses):
                     model, data = (
                         resolve(path, dotted_name(value)) if value else None
                         for value in (_argument(call, 0, "model"), _argument(call, 1, "datamodule"))

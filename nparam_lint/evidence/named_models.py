@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from nparam_lint.discover.syntax import IN_MODULE, called_name, dotted_name, text_of
 from nparam_lint.evidence.literal_tables import read_table
 from nparam_lint.evidence.options import default_text, defaulting_to, value_in, variants, words_for
-from nparam_lint.evidence.statements import NoWay, stores
+from nparam_lint.evidence.statements import NoWay
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import LOOK_UPS, LOOKED_UP_VALUE
 
@@ -75,7 +75,7 @@ def named_models(calls: FileCalls, call: ast.Call) -> list[ChosenModel]:
     def add(value: str | None, words: tuple[str, ...] = (), is_said: bool = True) -> None:
         name = _folded(naming, option, value) if value else None
         target = _named(calls, function, name, attribute) if name else None
-        if target and (is_said or search.needs_arguments(target)):
+        if target and (is_said or search.query.needs_arguments(target)):
             models.setdefault(target, ChosenModel(target, option, words))
 
     add(default_text(options[option]))
@@ -149,12 +149,10 @@ def _value_of(calls: FileCalls, node: ast.expr, call: ast.Call) -> ast.expr:
 def _naming(calls: FileCalls, call: ast.Call, function: ast.expr) -> tuple[ast.expr | None, str]:
     """What says which model a call gives; and what is called in the module that it is the name of,
     if it is that. `function`: what is called."""
-    if isinstance(function, ast.Attribute) and _IMPORTS_IN_TEXT.search(calls.text.text):
-        module = _value_of(calls, function.value, call)
-        if isinstance(module, ast.Call) and _IMPORTS.search(dotted_name(module.func)):
-            return next(iter(module.args), None), function.attr
     match function:
-        case ast.Call(func=ast.Name("getattr"), args=[holder, ast.Constant(str(name))]):
+        case ast.Attribute(holder, str(name)) | ast.Call(
+            ast.Name("getattr"), [holder, ast.Constant(str(name))]
+        ) if _IMPORTS_IN_TEXT.search(calls.text.text):
             module = _value_of(calls, holder, call)
             if isinstance(module, ast.Call) and _IMPORTS.search(dotted_name(module.func)):
                 return next(iter(module.args), None), name
@@ -170,8 +168,7 @@ def _naming(calls: FileCalls, call: ast.Call, function: ast.expr) -> tuple[ast.e
 
 def _assignments(calls: FileCalls, name: str) -> list[ast.Assign]:
     """Those anywhere in the file that give a name a value."""
-    nodes = (node for node in ast.walk(calls.tree) if isinstance(node, ast.Assign))
-    return [node for node in nodes if name in stores(node)]
+    return [n for n in calls.assignments.get(name, ()) if isinstance(n, ast.Assign)]
 
 
 def _folded(node: ast.expr, option: str, value: str) -> str | None:

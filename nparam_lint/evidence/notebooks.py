@@ -31,17 +31,17 @@ _DEFINES_MODEL = late_pattern(rb"\bclass\s+\w+\s*\([^)]*(?:Module\b|\bnn\.)")
 _HOME = "builtins"  # a module whose names are there anyway
 
 
-def find_notebooks(files: CalledFiles, _: object = None) -> Iterator[Evidence]:
+def find_notebooks(files: CalledFiles, _: object) -> Iterator[Evidence]:
     """A way for each call of a model that is defined in the same notebook."""
     for path in files.query.other_files:
         if path.endswith(".ipynb") and (notebook := _notebook(files, path)):
             yield from notebook.evidence()
 
 
-def recipes(query: EvidenceQuery, targets: Mapping[Target, str | None]) -> dict[Target, Recipe]:
+def recipes_of(query: EvidenceQuery, targets: Mapping[Target, str | None]) -> dict[Target, Recipe]:
     """How to build models of notebooks: with these arguments, or as the first call of each has
     them."""
-    files, found = CalledFiles(query), dict[Target, Recipe]()
+    files, recipes = CalledFiles(query), dict[Target, Recipe]()
     for path, inside in grouped(targets, lambda target: target.location).items():
         if (notebook := _notebook(files, path)) is None:
             continue
@@ -50,10 +50,10 @@ def recipes(query: EvidenceQuery, targets: Mapping[Target, str | None]) -> dict[
             first.setdefault(evidence.target, dataclasses.replace(evidence.recipe, file=_HOME))
         for target in inside:
             if (arguments := targets[target]) is not None:
-                found[target] = notebook.recipe(target.callable, arguments)
+                recipes[target] = notebook.recipe(target.callable, arguments)
             elif target in first:
-                found[target] = first[target]
-    return found
+                recipes[target] = first[target]
+    return recipes
 
 
 def _notebook(files: CalledFiles, path: str) -> NotebookModels | None:

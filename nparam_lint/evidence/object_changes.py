@@ -49,6 +49,11 @@ def skipped_settings(unknown: Mapping[tuple[str, str], str], text: str) -> dict[
     }
 
 
+def joined_notes(*notes: str) -> str:
+    """What a way says, of several parts that may be empty."""
+    return "; ".join(filter(None, notes))
+
+
 def note_on(attributes: Mapping[str, str]) -> str:
     """What to say of attributes that are set by what is not run; of each, where."""
     told = (f"{tail(name)} as it is before {at} sets it" for name, at in attributes.items())

@@ -88,7 +88,7 @@ class OptionWays:
         self.chosen: dict[str, tuple[str, ...]] = {}
         if named:
             self.naming.add(named.option)
-            words = named.words_in(self.options_elsewhere | self.options)
+            words = named.words_in(self.every_option)
             self.chosen = {named.option: words} if words else {}
         # `dest` of subparsers: what a condition around the call says stands first in the command.
         self.has_subparsers = "add_subparsers" in cut.home.text.text
@@ -161,9 +161,9 @@ class OptionWays:
 
     def not_followed(self) -> str:
         """The first option of a command that nothing is known of, where it stands."""
-        known = self.options_elsewhere | self.options
+        options = self.every_option
         for command in self.search.commands_of(self.home.path):
-            names = command.by_option(known).keys() - known.keys() - self.names
+            names = command.by_option(options).keys() - options.keys() - self.names
             if name := next((n for n in sorted(names) if not RUN_SETTING.match(n)), ""):
                 return f"--{name} of a command is not followed ({command.place})"
         return ""
@@ -188,9 +188,9 @@ class OptionWays:
             isinstance(node, ast.FunctionDef) and node.name.startswith(TAKES)
             for node in self.statements
         )
-        known = self.options_elsewhere | self.options
+        options = self.every_option
         for command in self.search.commands_of(self.home.path):
-            by_option, to_fill_in = command.split(known)
+            by_option, to_fill_in = command.split(options)
             if self.has_subparsers:
                 first = tuple(takewhile(lambda word: not word.startswith("-"), command.words))
                 if first[:1] != self.chosen.get("", first[:1]):
@@ -199,7 +199,7 @@ class OptionWays:
             names_other = any(
                 self.value(name, by_option) != self.value(name, self.chosen) for name in self.naming
             )
-            if names_other or contradicts(by_option, self.statements, known):
+            if names_other or contradicts(by_option, self.statements, options):
                 continue
             read = {
                 name
@@ -207,8 +207,8 @@ class OptionWays:
                 if self.is_read(name) or name in needed or (is_open and not RUN_SETTING.match(name))
             }
             if self.is_whole:  # `load_config(args)`
-                rest = (n for n in by_option if CONFIG_OPTION.match(n) or takes_rest(known.get(n)))
-                read.update(rest)
+                configs = {name for name in by_option if CONFIG_OPTION.match(name)}
+                read |= configs | {name for name in by_option if takes_rest(options.get(name))}
             environ = [
                 (name, value)
                 for name, value in command.environ
@@ -231,7 +231,7 @@ class OptionWays:
 
     def config_of(self, command: Command) -> str:
         """The config file that a command gives by an option for one: `--data coco.yaml` is none."""
-        by_option = command.by_option(self.options_elsewhere | self.options)
+        by_option = command.by_option(self.every_option)
         given = (w for name, words in by_option.items() if CONFIG_OPTION.match(name) for w in words)
         paths = (word.rpartition("=")[2].removeprefix("./") for word in given)
         return next(filter(self.search.query.commands.is_config, paths), "")
@@ -245,8 +245,8 @@ class OptionWays:
 
     def offered(self) -> Iterator[FilledIn]:
         """With each value that an option offers beside its default."""
-        is_alone = self.named is not None and not self.search.needs_arguments(self.target)
-        options = {} if is_alone else self.options_elsewhere | self.options
+        is_alone = self.named is not None and not self.search.query.needs_arguments(self.target)
+        options = {} if is_alone else self.every_option
         for name, option in options.items():
             is_direct = name in self.names - self.naming and not self.is_whole
             is_used = is_direct or (self.is_whole and self.search.decides(self.target, name))
@@ -290,8 +290,8 @@ class OptionWays:
         """The one that an option has: by these words, or its default."""
         if option in chosen:
             return value_in(chosen[option])
-        known = self.options_elsewhere | self.options | self.options_of_call
-        return default_text(known[option]) if option in known else None
+        options = self.every_option | self.options_of_call
+        return default_text(options[option]) if option in options else None
 
     def reader_of_words(self) -> list[ast.stmt] | None:
         """What has to run before in a script that reads the words of its command itself: nothing;
@@ -316,20 +316,19 @@ class OptionWays:
         """The functions of the project that the statements call, each with the text of its file."""
         called: list[tuple[SourceText, ast.stmt]] = []
         for symbol in self.symbols(*self.statements, self.call):
-            if symbol.kind == "function":
-                text = self.search.file_calls(symbol.where).text
-                if function := text.definitions.get(symbol.name):
-                    called.append((text, function))
+            function = self.search.definition(symbol) if symbol.kind == "function" else None
+            if function:
+                called.append((self.search.file_calls(symbol.where).text, function))
         return called
 
     def classes_called(self) -> Iterator[ast.ClassDef]:
         """The classes of which the statements make objects, and their bases:
         `TrainOptions().parse()`."""
         for symbol in self.symbols(*self.statements):
-            file = self.search.file_calls(symbol.where) if symbol.kind == "class" else None
-            owner = file.text.definitions.get(symbol.name) if file else None
-            if file and isinstance(owner, ast.ClassDef):
+            owner = self.search.definition(symbol) if symbol.kind == "class" else None
+            if isinstance(owner, ast.ClassDef):
                 yield owner
+                file = self.search.file_calls(symbol.where)
                 yield from (base for _, base in file.bases(owner))
 
     def symbols(self, *nodes: ast.AST) -> Iterator[Symbol]:
@@ -339,6 +338,11 @@ class OptionWays:
             symbol = self.home.resolve(name) if name and self.home.is_bound(name) else None
             if symbol:
                 yield symbol
+
+    @cached_property
+    def every_option(self) -> dict[str, ast.Call]:
+        """Those of the file, and those that other files have for it."""
+        return self.options_elsewhere | self.options
 
     @cached_property
     def options_elsewhere(self) -> dict[str, ast.Call]:

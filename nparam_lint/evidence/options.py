@@ -18,6 +18,7 @@ from nparam_lint.evidence.statements import (
     calls_in,
     expression,
     stores,
+    targets_of,
 )
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import CONFIG_OPTION
@@ -369,8 +370,7 @@ def _parsed(node: ast.stmt) -> set[str]:
     names = [f.attr if isinstance(f, ast.Attribute) else dotted_name(f) for f in functions]
     if not any(n in _PARSES or "arg" in n or "opt" in n or n == "cli" for n in names):
         return set()
-    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-    return {n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name)}
+    return {n.id for t in targets_of(node) for n in ast.walk(t) if isinstance(n, ast.Name)}
 
 
 def _set_in(statements: Sequence[ast.stmt]) -> set[str]:

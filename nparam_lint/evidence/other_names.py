@@ -54,8 +54,7 @@ class OtherNames:
                 continue
             if tail(dotted_name(call.func)) != tail(target.callable):
                 continue
-            parameters = self.query.parameters.get((target.location, target.callable), ())
-            for name, node in _arguments(call, parameters):
+            for name, node in _arguments(call, self.query.parameters_of(target)):
                 if not isinstance(node, ast.Constant) or WEIGHTS_KEY.search(name):
                     continue
                 first = node.value

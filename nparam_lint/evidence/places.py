@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, flat, is_main, tail
-from nparam_lint.evidence.inheritance import methods_of, with_bound_methods, with_inherited
+from nparam_lint.evidence.inheritance import inherited_statements, methods_of, with_bound_methods
 from nparam_lint.evidence.options import option_calls, typer_options
 from nparam_lint.evidence.statements import BUILTINS, calls_in, changes, loads, stores
 from nparam_lint.ground.patterns import late_pattern
@@ -129,7 +129,11 @@ class SourceText(Struct, dict=True):
         inherited = self.inherited_constructor(owner)
         if method is None:
             return inherited
-        body = with_inherited(method, inherited)
+        body = [
+            part
+            for node in method.body
+            for part in (*(inherited_statements(node, inherited) if inherited else ()), node)
+        ]
         methods = {
             name: node
             for name, node in self.methods(owner).items()
@@ -169,7 +173,13 @@ class SourceText(Struct, dict=True):
     def places(self, pattern: re.Pattern[str], names: Set[str] | None = None) -> Iterator[Place]:
         """The calls in statements that the pattern finds something in. `names`: of which it has to
         find one, in a group."""
-        yield from _places(self.tree, self.tree.body, (), self.lines(pattern, names))
+        ends = (
+            match.end()
+            for match in pattern.finditer(self.text)
+            if names is None or not names.isdisjoint(match.groups())
+        )
+        lines = sorted({bisect_left(self._breaks, end) + 1 for end in ends})
+        yield from _places(self.tree, self.tree.body, (), lines)
 
     @cached_property
     def inner_imports(self) -> list[ast.Import | ast.ImportFrom]:
@@ -183,15 +193,6 @@ class SourceText(Struct, dict=True):
                 if isinstance(node, IMPORTS) and node.col_offset:
                     imports.append(node)
         return imports
-
-    def lines(self, pattern: re.Pattern[str], names: Set[str] | None = None) -> list[int]:
-        """The lines in which the pattern finds something."""
-        ends = (
-            match.end()
-            for match in pattern.finditer(self.text)
-            if names is None or not names.isdisjoint(match.groups())
-        )
-        return sorted({bisect_left(self._breaks, end) + 1 for end in ends})
 
     @cached_property
     def _breaks(self) -> list[int]:
@@ -314,9 +315,7 @@ def _places(
                 yield from _inside(child, frames, ())
         for holder in (node, *getattr(node, "handlers", ()), *getattr(node, "cases", ())):
             for name in ("body", "orelse", "finalbody"):
-                inner = getattr(holder, name, None)
-                if isinstance(inner, list) and not isinstance(node, ast.expr):
-                    yield from _places(node, inner, frames, lines)
+                yield from _places(node, getattr(holder, name, ()), frames, lines)
 
 
 def _inside(

@@ -38,22 +38,22 @@ _METHOD = late_pattern(
 )
 
 
-def find_sizes(source: EvidenceQuery) -> Iterator[Evidence]:
+def find_sizes(query: EvidenceQuery) -> Iterator[Evidence]:
     """The ways of this kind; of each size of a model the first that was found, those that need no
     setup first."""
     ways: dict[tuple[Target, str], Evidence] = {}
-    for evidence in sorted(_Sizes(source).ways(), key=lambda way: way.recipe.setup is not None):
+    for evidence in sorted(_Sizes(query).ways(), key=lambda way: way.recipe.setup is not None):
         ways.setdefault((evidence.target, evidence.way.name), evidence)
     yield from ways.values()
 
 
 class _Sizes:
-    def __init__(self, source: EvidenceQuery) -> None:
-        self.source = source
-        self.discovery = source.discovery
-        self.models = source.discovery.models
-        self.size_names = source.size_names
-        self.configs = ConfigClasses(source, self.size_names)
+    def __init__(self, query: EvidenceQuery) -> None:
+        self.query = query
+        self.discovery = query.discovery
+        self.models = query.discovery.models
+        self.size_names = query.size_names
+        self.configs = ConfigClasses(query)
         self.by_name: set[Target] = set()  # models with a factory of their own
 
     def ways(self) -> Iterator[Evidence]:
@@ -76,7 +76,7 @@ class _Sizes:
         for maker in makers:
             yield from self.of_config_factory(*maker)
         # Entries of tables that no factory by name looks up.
-        yield from ConfigTables(self.source, self.size_names, self.configs, self.users)
+        yield from ConfigTables(self.query, self.configs, self.users)
 
     def functions(self) -> Iterator[FoundFunction]:
         """Those that may make something by name."""
@@ -92,9 +92,10 @@ class _Sizes:
         """Functions that make one class each, with nothing: their names are those of its sizes."""
         makers: dict[Target, list[Definition]] = {}
         for item in self.discovery.definitions:
-            needs_nothing = not any(parameter.required for parameter in item.parameters or ())
-            is_factory = item.kind == "factory" and needs_nothing
-            if is_factory and (target := self.class_of(item.path, item.qualname)):
+            factory = Target(item.path, item.qualname)
+            if item.kind != "factory" or self.query.needs_arguments(factory):
+                continue
+            if target := self.class_of(item.path, item.qualname):
                 makers.setdefault(target, []).append(item)
         for target, items in makers.items():
             for item in items if len(items) > 1 else ():
@@ -103,7 +104,7 @@ class _Sizes:
 
     def method_factories(self) -> Iterator[Evidence]:
         """Static and class methods that make their class, with nothing: `Codec.small()`."""
-        for target in sorted(self.source.targets, key=str):
+        for target in sorted(self.query.targets, key=str):
             if not (target.is_path and self.may_build(target)):
                 continue
             file = self.size_names.file(target.location)
@@ -142,8 +143,9 @@ class _Sizes:
     def without_weights(self) -> Iterator[Evidence]:
         """Models that download their weights unless told not to, which are of no use to a count."""
         for item in self.discovery.definitions:
-            parameters, target = item.parameters or (), Target(item.path, item.qualname)
-            if target in self.source.targets and not any(p.required for p in parameters):
+            target = Target(item.path, item.qualname)
+            if target in self.query.targets and not self.query.needs_arguments(target):
+                parameters = item.parameters or ()
                 switch = next((p for p in parameters if WEIGHTS_SWITCH.match(p.name)), None)
                 if switch and switch.default == "True":
                     way = Way("call", Position(item.path, item.line, item.column))
@@ -162,7 +164,7 @@ class _Sizes:
             if symbol and symbol.kind == "class":
                 target = Target(symbol.where, symbol.name)
                 is_stuck = any(item.required for item in self.models.parameters(symbol) or ())
-                return target if is_stuck and target in self.source.targets else None
+                return target if is_stuck and target in self.query.targets else None
         return None
 
     def candidates(self, path: str, source: bytes) -> set[str]:
@@ -173,7 +175,7 @@ class _Sizes:
             for qualname, facts in names.classes(path).items()
             if facts.init
             and takes_name(facts.init.parameters, source)
-            and Target(path, qualname) in self.source.targets
+            and Target(path, qualname) in self.query.targets
         }
         for name, facts in names.functions(path).items():
             if takes_name(facts.parameters, source):
@@ -253,7 +255,7 @@ class _Sizes:
     def targets(self, function: FoundFunction, parameter: NamedParameter) -> list[Target]:
         """The wanted models that a function makes: the class, and the function itself where it
         cannot be called without the name."""
-        models = self.source.targets
+        models = self.query.targets
         if function.kind == "method":
             model = Target(function.path, function.owner)
             return [model] if function.node.name == "__init__" and model in models else []

@@ -20,6 +20,7 @@ from nparam_lint.evidence.arguments import (
     default_values,
     entry_of,
     from_decorator,
+    under_other_names,
 )
 from nparam_lint.evidence.config_libraries import parameter_values, takes_options, values_by_type
 from nparam_lint.evidence.inheritance import attributes_read, bound_method, inherited_statements
@@ -231,16 +232,17 @@ class Slice(StatementSlice):
             need |= loads(*statements) - BUILTINS.union(*map(stores, statements))
             return statements
         owner = above[-1].owner if above else None
-        name = function.name
+        is_method, name = isinstance(owner, ast.ClassDef), function.name
+        called = f"self.{name}" if is_method else name
         if isinstance(owner, ast.ClassDef) and name == "__init__":
-            name = owner.name
-        is_method = isinstance(owner, ast.ClassDef)
-        is_called_by_name = not is_method or function.name == "__init__"
+            called = name = owner.name
         reason: NeedsCaller | None = None
         is_called = False
         for caller in self.text.callers(name) if depth < _DEEP else ():
-            is_own = owner in caller.classes and dotted_name(caller.call.func) == f"self.{name}"
-            if function in caller.functions or not (is_called_by_name or is_own):
+            is_other = called != name and (
+                owner not in caller.classes or dotted_name(caller.call.func) != called
+            )
+            if is_other or function in caller.functions:
                 continue
             is_called = True
             saved = set(need), set(self.local)
@@ -295,10 +297,8 @@ class Slice(StatementSlice):
         need -= variables(need)
         statements = self.scope(caller, outer_need, depth + 1)
         self.local.update(parameters, *map(stores, statements))
-        renamed = {n: v for n, v in values.items() if not (isinstance(v, ast.Name) and v.id == n)}
-        if loads(*renamed.values()) & set(renamed):
-            raise NoWay("two things of one name")
-        return [*statements, *self.assignments(function, renamed, arguments)]
+        values = under_other_names(values)
+        return [*statements, *self.assignments(function, values, arguments)]
 
     def default(self, function: Function, name: str) -> ast.expr:
         arguments = function.args

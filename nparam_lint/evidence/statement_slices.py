@@ -22,6 +22,8 @@ from nparam_lint.evidence.statements import (
     ends_script,
     loads,
     stores,
+    targets_of,
+    values_given,
     variables,
     variables_set,
 )
@@ -120,7 +122,7 @@ class StatementSlice(Struct):
         statements = self.needed_part(node, need)
         if not (statements or isinstance(node, DEFINITIONS)):
             for call in calls_in(node):
-                values = (*call.args, *(item.value for item in call.keywords))
+                values = values_given(call)
                 names = {item.id for item in values if isinstance(item, ast.Name)} & need
                 for name, attribute, at in self.text.sets(call) if names or variables(need) else ():
                     if name in names or attribute in need:
@@ -144,7 +146,7 @@ class StatementSlice(Struct):
     def assignment(self, node: Assigning, need: set[str]) -> list[ast.stmt]:
         if node.value is None:
             return []
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        targets = targets_of(node)
         names = {name for target in targets for name in stores(target)}
         parts = {name for target in targets for name in changed(target)} | variables_set(node)
         if not (names | parts) & need:
@@ -179,15 +181,15 @@ class StatementSlice(Struct):
         call = node.value
         if not isinstance(call, ast.Call):
             return node
-        kept = []
+        keywords = []
         for item in call.keywords:
             if item.arg and self.text.has_usual_size(call, item.arg) and self.is_lost(item.value):
                 self.unknown[BY_DEFAULT, item.arg] = f"{self.text.path}:{node.lineno}"
             else:
-                kept.append(item)
+                keywords.append(item)
         plain = copy.copy(node)
-        plain.value = ast.copy_location(ast.Call(call.func, call.args, kept), call)
-        return node if kept == call.keywords else plain
+        plain.value = ast.copy_location(ast.Call(call.func, call.args, keywords), call)
+        return node if keywords == call.keywords else plain
 
     def is_lost(self, value: ast.expr) -> bool:
         """Whether only what is not run would give it."""

@@ -161,6 +161,16 @@ def variables(need: set[str]) -> set[str]:
     return {name for name in need if name.startswith("$")}
 
 
+def targets_of(node: ast.Assign | ast.AnnAssign | ast.AugAssign) -> list[ast.expr]:
+    """What an assignment gives a value."""
+    return node.targets if isinstance(node, ast.Assign) else [node.target]
+
+
+def values_given(call: ast.Call) -> list[ast.expr]:
+    """The values of all arguments of a call."""
+    return [*call.args, *(item.value for item in call.keywords)]
+
+
 def calls_in(node: ast.AST) -> Iterator[ast.Call]:
     return (item for item in ast.walk(node) if isinstance(item, ast.Call))
 
@@ -230,8 +240,7 @@ def changes(node: ast.AST) -> frozenset[str]:
     for inner in ast.walk(node):
         names |= variables_set(inner)
         if isinstance(inner, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
-            targets = inner.targets if isinstance(inner, ast.Assign) else [inner.target]
-            names.update(name for target in targets for name in changed(target))
+            names.update(name for target in targets_of(inner) for name in changed(target))
         elif isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call):
             name, is_change = changed_by_call(inner.value)
             names |= {name} if is_change else set()

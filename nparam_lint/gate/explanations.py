@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate.judge import heaviest
+from nparam_lint.gate.report import with_findings
 from nparam_lint.ground.errors import Aside
 from nparam_lint.ground.lines import lines_of
 from nparam_lint.ground.notation import parse_selector
@@ -58,11 +59,7 @@ def explained(
             failed = (finding for finding in model.findings if finding.code == failure.code)
             explanations |= {finding: replace(finding, lines=(line,)) for finding in failed}
 
-    def explain(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-        return tuple(explanations.get(finding, finding) for finding in findings)
-
-    models = tuple(replace(model, findings=explain(model.findings)) for model in report.models)
-    return replace(report, models=models, findings=explain(report.findings))
+    return with_findings(report, lambda finding: explanations.get(finding, finding))
 
 
 def _explained(

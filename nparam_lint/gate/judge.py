@@ -292,7 +292,7 @@ def _next_step(budget: Budget, actual: int, update: Callable[[Target, str], str]
     where = budget.position
     if budget.value.names:
         return f"if the change is intended, the formula at {where} must give {actual:_}"
-    if update and budget.value.form in ("plain", "written", "around", "about"):
+    if update and budget.value.form in measures.SINGLE:
         return f"if the change is intended: {update(budget.target, where.path)}"
     about = "" if (rounded := round_count(actual)) == str(actual) else f" (about {rounded})"
     admits = "admit" if budget.value.form in _BOUNDS else "declare"
@@ -362,7 +362,7 @@ def judge_hidden(measured: Measured, position: Position, target: str) -> list[Fi
 
 
 def judge_not_measured(
-    failure: NotMeasured, position: Position, target: str, hint: Sequence[str] = ()
+    failure: NotMeasured, position: Position, target: str, hint: Sequence[str]
 ) -> Finding:
     """The finding about a declared model that was not counted: where, its output, what to do. Of a
     stack, the function where it ended says enough. `hint`: further lines."""

@@ -266,7 +266,7 @@ def assemble_report(
     answers: Answers,
     models: Sequence[ModelReport],
     skipped: _Skipped,
-    complete: frozenset[str] = frozenset(),
+    complete: frozenset[str],
 ) -> Report:
     """The report on a source whose models were judged. `complete`: see `complete_codes`."""
     if answers.broken is not None:  # then the models' findings say nothing of the models

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nparam_lint.ground.notation.budget import Budget
     from nparam_lint.ground.notation.grammar import Bounds
 
-_SINGLE = ("plain", "written", "around", "about")  # forms of a budget that is one number
+SINGLE = ("plain", "written", "around", "about")  # forms of a budget that is one number
 _MILLION, _MEBI = 10**6, 2**20
 # Parameters × factor = the number that was taken for them, where it was rounded, to millions.
 _MISTAKEN = (
@@ -49,7 +49,7 @@ def is_plain_total(budget: Budget) -> bool:
     """Whether a budget is one number for the parameters of a whole model."""
     selector = budget.selector
     is_total = selector.metric == "total" and not (selector.module or budget.target.host)
-    return is_total and budget.value.form in _SINGLE
+    return is_total and budget.value.form in SINGLE
 
 
 def fitting_measure(text: str, bounds: Sequence[Bounds], measured: Measured) -> str:

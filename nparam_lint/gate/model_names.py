@@ -214,7 +214,7 @@ def is_plain(count: StatedCount, model: NamedModel) -> bool:
         return True
     if not named_before:
         is_of_it = _OF_IT.fullmatch(after[: named_after[0]].rstrip("`*_"))
-        return is_of_it is not None and _STATES.fullmatch(_clause(before)) is not None
+        return is_of_it is not None and _STATES.fullmatch(_CLAUSE.split(before)[-1]) is not None
     start = named_before[-1]
     behind = _WORD.sub("", before[start:], count=1)
     clauses = _CLAUSE.split(before[:start])
@@ -227,11 +227,6 @@ def is_plain(count: StatedCount, model: NamedModel) -> bool:
         and _STATES.fullmatch(behind) is not None
         and (not after.strip() or _BEHIND.match(after) is not None)
     )
-
-
-def _clause(text: str) -> str:
-    """The last clause of a text."""
-    return _CLAUSE.split(text)[-1]
 
 
 def _named_beside(text: str, model: NamedModel) -> tuple[list[int], list[int]]:

@@ -379,7 +379,7 @@ def known_kinds(
         locations = dict.fromkeys(target.location for target in inside)
         files = [path for path in locations if path in query.other_files]
         session.inputs.add_source(str(session.home), files, lambda at: digest(query.content(at)))
-        recipes |= notebooks.recipes(query, inside)
+        recipes |= notebooks.recipes_of(query, inside)
     for target in by_target.keys() & recipes.keys():
         build = by_target[target].build
         recipe = dataclasses.replace(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from nparam_lint.count.measured import Environment, InsideRow, Measured, Measurement, NotMeasured
 from nparam_lint.discover.definitions import Containment
@@ -14,7 +15,7 @@ from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import Position, Way
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from nparam_lint.discover.claims.stated import StatedCount
 
@@ -262,3 +263,9 @@ class Report(Struct, frozen=True):
         for instance in self.inside:
             by_target.setdefault(instance.row.target, []).append(instance)
         return by_target
+
+
+def with_findings(report: Report, changed: Callable[[Finding], Finding]) -> Report:
+    """The report with something else in the place of findings, also of those of its models."""
+    models = tuple(replace(m, findings=tuple(map(changed, m.findings))) for m in report.models)
+    return replace(report, models=models, findings=tuple(map(changed, report.findings)))

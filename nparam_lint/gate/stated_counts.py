@@ -12,7 +12,7 @@ import posixpath
 import re
 from contextlib import suppress
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from msgspec.structs import replace
 
@@ -25,7 +25,7 @@ from nparam_lint.gate import measures, model_names
 from nparam_lint.gate.building import with_fused
 from nparam_lint.gate.judgements import in_order, reported_findings
 from nparam_lint.gate.reading import listed
-from nparam_lint.gate.report import StatedOutcome
+from nparam_lint.gate.report import StatedOutcome, with_findings
 from nparam_lint.ground.errors import Aside, UsageError
 from nparam_lint.ground.facts import digest
 from nparam_lint.ground.findings import finding
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from nparam_lint.ground.notation.grammar import Bounds, Tolerance
 
 Stating: TypeAlias = "dict[str, tuple[list[StatedCount], bytes]]"  # of each file, and its content
-_Judged: TypeAlias = "tuple[list[StatedOutcome], list[Finding], dict[Position, list[Position]]]"
 _OF_A_HOOK = (*DOC_SUFFIXES, ".py", ".yaml", ".yml", ".toml")
 _CHECKPOINT = ".safetensors"
 _SIZE_IN_NAME = late_pattern(  # of `yoloe-11m` it is another m
@@ -73,16 +72,26 @@ _OF_ANOTHER = "this is what "  # so begins what is said of a number that is anot
 _LONGEST_HEADER = 100_000_000  # bytes, as the format's own reader allows
 
 
+class _Judged(NamedTuple):
+    """What comes of stated counts by the `names` of models; and, by the places of broken budgets,
+    where the same number is stated."""
+
+    names: model_names.ModelNames
+    outcomes: list[StatedOutcome]
+    findings: list[Finding]
+    repeated: dict[Position, list[Position]]
+
+
 def with_stated_counts(
     report: Report, source: ProjectSource, candidates: Iterable[Candidate]
 ) -> Report:
     """The report with what comes of each stated count; those that are certain and wrong are
     findings. `candidates`: those that it reports on."""
     stating = _stating(source.session, within(source.places))
-    names, outcomes, findings, repeated = _judged(stating, report, source, candidates)
-    report = _with_repeated(report, repeated, source.session)
-    outcomes = [*_of_uncounted(outcomes, report), *_of_names(names)]
-    every = [*report.findings, *findings]
+    judged = _judged(stating, report, source, candidates)
+    report = _with_repeated(report, judged.repeated, source.session)
+    outcomes = [*_of_uncounted(judged.outcomes, report), *_of_names(judged.names)]
+    every = [*report.findings, *judged.findings]
     return replace(report, stated=tuple(outcomes), findings=tuple(in_order(every)))
 
 
@@ -91,16 +100,11 @@ def _with_repeated(
 ) -> Report:
     """The report, in which the findings about budgets name the texts that state the same number."""
 
-    def told(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-        return tuple(
-            replace(item, detail=(*item.detail, _also_in(repeated[item.position], session)))
-            if item.result and item.position in repeated
-            else item
-            for item in findings
-        )
+    def naming(item: Finding) -> Finding:
+        places = repeated.get(item.position) if item.result else None
+        return replace(item, detail=(*item.detail, _also_in(places, session))) if places else item
 
-    models = tuple(replace(model, findings=told(model.findings)) for model in report.models)
-    return replace(report, models=models, findings=told(report.findings))
+    return with_findings(report, naming)
 
 
 def _also_in(places: Sequence[Position], session: Session) -> str:
@@ -128,7 +132,7 @@ def _budgets_of(outcome: StatedOutcome) -> list[BudgetResult]:
 def _repeated(outcome: StatedOutcome, errors: Container[Position]) -> BudgetResult | None:
     """The budget that a stated count is another statement of, if one of the `errors` is about it:
     one cause is one finding."""
-    bounds = [value.bounds() for value in outcome.count.readings]
+    bounds = outcome.count.bounds()
     for budget in _budgets_of(outcome):
         is_same = budget.value is not None and any(budget.value in admitted for admitted in bounds)
         if is_same and budget.position in errors:
@@ -152,15 +156,12 @@ def _stating(session: Session, in_scope: Callable[[str], object]) -> Stating:
 
 def _judged(
     stating: Stating, report: Report, source: ProjectSource, candidates: Iterable[Candidate]
-) -> tuple[
-    model_names.ModelNames, list[StatedOutcome], list[Finding], dict[Position, list[Position]]
-]:
-    """The names of the models of a report, and what comes of the counts of some files by them; of a
-    model that a wrong number may be about, also by what it has when it is fused. `candidates`: what
-    was built for the report."""
-    names = model_names.ModelNames(report)
-    judged = _compared(stating, report, names, source)
-    doubted = {o.model.bare for o in judged[0] if o.verdict == "wrong" and o.model}
+) -> _Judged:
+    """What comes of the counts of some files by the models of a report; of a model that a wrong
+    number may be about, also by what it has when it is fused. `candidates`: what was built for the
+    report."""
+    judged = _compared(stating, report, model_names.ModelNames(report), source)
+    doubted = {o.model.bare for o in judged.outcomes if o.verdict == "wrong" and o.model}
     builds = {(str(candidate.target), candidate.way): candidate for candidate in candidates}
     measured = {
         number: (builds[model.target, model.way], answer)
@@ -169,21 +170,20 @@ def _judged(
         if isinstance(answer := model.measurement, Measured) and answer.fusing
     }
     if not measured:
-        return names, *judged
+        return judged
     models = [*report.models]
     with Aside("which numbers are fused counts"):
         for number, answer in with_fused(measured, source).items():
             models[number] = replace(models[number], measurement=answer)
     names = model_names.ModelNames(replace(report, models=tuple(models)))
-    return names, *_compared(stating, report, names, source)
+    return _compared(stating, report, names, source)
 
 
 def _compared(
     stating: Stating, report: Report, names: model_names.ModelNames, source: ProjectSource
 ) -> _Judged:
-    """What comes of the counts of some files by these names; the findings; and, by the places of
-    broken budgets, where the same is stated. What is a budget, or a claim in a model's own
-    docstring, is judged as such."""
+    """What comes of the counts of some files by these names. What is a budget, or a claim in a
+    model's own docstring, is judged as such."""
     settings = source.session.settings
     declared = {(b.position.path, b.position.line) for m in report.models for b in m.budgets}
     outcomes: dict[str, list[StatedOutcome]] = {}
@@ -210,7 +210,7 @@ def _compared(
                     findings.append(_disagreement(outcome, lines, source.session))
         findings += _misnamed_units(of_file)
     every = [outcome for of_file in outcomes.values() for outcome in of_file]
-    return every, reported_findings(findings, source), repeated
+    return _Judged(names, every, reported_findings(findings, source), repeated)
 
 
 def _misnamed_units(of_file: Iterable[StatedOutcome]) -> Iterable[Finding]:
@@ -221,8 +221,8 @@ def _misnamed_units(of_file: Iterable[StatedOutcome]) -> Iterable[Finding]:
         is_of_bytes = outcome.count.in_bytes and outcome.strength == "certain"
         if head is None or head in heads or model is None or not is_of_bytes:
             continue
-        bounds = [value.bounds() for value in outcome.count.readings]
-        are_bytes = any(n in b for b in bounds for n in _sizes(outcome.actual or 0))
+        sizes = [*_sizes(outcome.actual or 0)]
+        are_bytes = any(n in b for b in outcome.count.bounds() for n in sizes)
         if outcome.verdict == "right" and not are_bytes:
             heads.add(head)
             stated, millions = outcome.count.text, (outcome.actual or 0) / 10**6
@@ -313,11 +313,14 @@ def with_counts_at(
 ) -> Report:
     """The report with the findings about the counts at some places, as a run over all models has
     them. `built`: of the models that these name, the `candidates`."""
-    _, _, findings, repeated = _judged(stating, built, source, candidates)
-    inside = {budget: [at for at in found if at in places] for budget, found in repeated.items()}
-    inside = {budget: found for budget, found in inside.items() if found}
-    report = _with_repeated(report, inside, source.session)
-    every = dict.fromkeys([*report.findings, *(f for f in findings if f.position in places)])
+    judged = _judged(stating, built, source, candidates)
+    repeated = {
+        budget: [at for at in stated_at if at in places]
+        for budget, stated_at in judged.repeated.items()
+    }
+    report = _with_repeated(report, repeated, source.session)
+    findings = [finding for finding in judged.findings if finding.position in places]
+    every = dict.fromkeys([*report.findings, *findings])
     return replace(report, findings=tuple(in_order(every)))
 
 
@@ -415,8 +418,8 @@ def _confirms(outcome: StatedOutcome) -> bool:
 def _disagreement(outcome: StatedOutcome, lines: Sequence[str], session: Session) -> Finding:
     """NPL013 of a count that is wrong; `lines`: those of its file."""
     count, at, actual = outcome.count, outcome.position, outcome.actual or 0
-    numbers = [value.bounds().declared or 0 for value in count.readings]
-    declared = min(filter(None, numbers), key=lambda n: abs(n - actual), default=0)
+    numbers = [bounds.declared for bounds in count.bounds() if bounds.declared]
+    declared = min(numbers, key=lambda n: abs(n - actual), default=0)
     share = proportion(actual - declared, declared)
     message = f"{outcome.name} has {actual:,} {METRICS[count.selector.metric].words}, "
     message += f"stated: {count.text}" + (f" ({share})" if share else "")
@@ -457,7 +460,7 @@ def _outcome(
         if binding.confirms:
             return StatedOutcome(at, count)
         model = next((m for m in models if m.is_default), models[0])
-        bounds = [value.bounds(tolerance=tolerance) for value in count.readings]
+        bounds = count.bounds(tolerance)
         text = " ".join((*count.names, *count.sentence)) if not count.is_name else ""
         if measures.is_of_named_part(text, bounds, model.measured):
             return StatedOutcome(at, count)
@@ -557,5 +560,4 @@ def _fits(count: StatedCount, model: NamedModel, tolerance: Tolerance | None) ->
     amounts = {amount, root.total + root.buffers} if count.weights else {amount}
     if count.in_bytes:
         amounts.update(_sizes(amount))
-    bounds = (value.bounds(tolerance=tolerance) for value in count.readings)
-    return any(n in admitted for admitted in bounds for n in amounts)
+    return any(n in admitted for admitted in count.bounds(tolerance) for n in amounts)

@@ -43,8 +43,10 @@ def config_candidates(source: ProjectSource) -> Iterator[Candidate]:
 def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     """The selection, with as many ways to build models without budgets as the settings allow."""
     session = source.session
-    targets = frozenset(candidate.target.bare for candidate in source.candidates)
-    undeclared = targets - {r.target.bare for r in source.candidates if r.is_declared}
+    # In their order, which shards have to agree on: what is found for one depends on it.
+    targets = dict.fromkeys(candidate.target.bare for candidate in source.candidates)
+    declared = {r.target.bare for r in source.candidates if r.is_declared}
+    undeclared = dict.fromkeys(target for target in targets if target not in declared)
     if targets and not undeclared:
         return selection
     paths = listed(session, list_configs, list_texts)

@@ -10,7 +10,7 @@ import time
 import types
 from typing import Callable
 
-from .building.call_target import MISSING_ARGUMENTS, Call, resolve_names
+from .building.call_target import MISSING_ARGUMENTS, Call, Namespace, resolve_names
 from .building.definitions import definitions_of
 from .building.device_ladder import RUNGS, SKIPPING, rung
 from .building.devices import DEVICES, take_turn
@@ -260,7 +260,7 @@ class ModelBuild:
 
     def forward(self, model):
         """Run the declared input through the model, so that lazy parameters get their shapes."""
-        names = Call(self.job, self.module, self.recipe).namespace()
+        names = Namespace(self.module)
         names.setdefault("torch", self.torch)
         value = eval(compile(self.recipe.input, "<nparam input>", "eval"), names)
         model.eval()

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nparam_lint.gate.candidates import Candidate
+from nparam_lint.config.session import open_session
+from nparam_lint.gate.candidates import Candidate, Selection
+from nparam_lint.gate.reading import read_source
 from nparam_lint.gate.shards import assigned
+from nparam_lint.gate.ways import with_ways
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Build
 from nparam_lint.ground.values import Position
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def candidate(target: Target) -> Candidate:
@@ -46,6 +54,17 @@ def test_a_model_and_the_classes_inside_it_are_one_build():
     shards = assigned(candidates, 3)
     assert shards[0] == shards[-1]
     assert len(set(shards)) == 3
+
+
+def test_the_ways_of_several_models_have_one_order_on_all_machines(tmp_path: Path):
+    source = "from torch import nn\nclass Config:\n    def __init__(self, dim=1): pass\n"
+    names = [f"Net{number}" for number in range(8)]
+    for name in names:
+        source += f"class {name}(nn.Module):\n    def __init__(self, config: Config): pass\n"
+    source += "SIZES = {'s': Config(dim=1), 'm': Config(dim=2)}\n"
+    (tmp_path / "nets.py").write_text(source)
+    ways = with_ways(read_source(open_session(tmp_path, {}), ()), Selection()).candidates
+    assert [way.target.callable for way in ways] == [name for name in names for _ in range(2)]
 
 
 files = st.lists(

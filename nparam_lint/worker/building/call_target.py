@@ -33,6 +33,10 @@ class Namespace(dict):
     """What a call is evaluated in: its own names, then those of its `module`, with what that has in
     its `__getattr__`. (To copy the names of the module would copy the memory of all it holds.)"""
 
+    def __init__(self, module):
+        super().__init__()
+        self.module = module
+
     def __missing__(self, name):
         try:
             return getattr(self.module, name)
@@ -90,17 +94,12 @@ class Call:
             hint=install(loss.package),
         )
 
-    def namespace(self):
-        names = Namespace()
-        names.module = self.module
-        return names
-
     def __call__(self):
         if not self.job.build.is_way:
-            return self.build(self.namespace())
+            return self.build(Namespace(self.module))
         # Its own classes read what a script would have set before: `Net` that uses a global `args`.
         # What the module's `__getattr__` has is none of its globals.
-        names, provided = vars(self.module), self.namespace()
+        names, provided = vars(self.module), Namespace(self.module)
         before = dict(names)
         parts = self.recipe.setup, self.recipe.call, self.recipe.arguments
         text = "\n".join(part or "" for part in parts)

@@ -21,7 +21,7 @@ from nparam_lint.ground.patterns import late_pattern
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from nparam_lint.ground.notation.grammar import Value
+    from nparam_lint.ground.notation.grammar import Bounds, Tolerance, Value
 
 _ABROAD = late_pattern("参数|參數|パラメータ|파라미터|매개변수|[Пп]араметр|ar(?:á|è)met".encode())
 LARGEST = 5_000_000  # bytes of a text: what is longer are data
@@ -80,6 +80,10 @@ class StatedCount(Struct, frozen=True):
     @property
     def value(self) -> Value:
         return self.readings[0]
+
+    def bounds(self, tolerance: Tolerance | None = None) -> list[Bounds]:
+        """The counts that each reading admits."""
+        return [value.bounds(tolerance=tolerance) for value in self.readings]
 
 
 class Source(NamedTuple):

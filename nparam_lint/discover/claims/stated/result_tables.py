@@ -33,7 +33,7 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
     yield from counts_in_table(rows)
 
 
-def cells_of_csv(line: str, number: int, start: int = 0) -> list[GridCell]:
+def cells_of_csv(line: str, number: int, start: int) -> list[GridCell]:
     """Those of one line, from an offset on; of what is not CSV none."""
     try:
         row = next(csv.reader([line[start:]], skipinitialspace=True), [])
