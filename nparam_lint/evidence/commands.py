@@ -137,22 +137,31 @@ class Commands:
         self._seen: set[str] = set()  # folders of Python configs
 
     def of(self, script: str) -> Sequence[Command]:
-        """The commands that run a script: by its path, by its name alone where none of that name
-        stands beside the text, and of texts beside or below the directory that they are run in by
-        the path from there."""
+        """The commands that run a script: by its path, or by its name alone, where none of that
+        name is nearer to the text; and of texts beside or below the directory that they are run in
+        by the path from there."""
         parts = script.split("/")
         names = dict.fromkeys((script, script.removeprefix("src/"), parts[-1]))
         every = [
             (order, command)
             for name in names
             for order, command in self._by_script.get(name, ())
-            if name == script or join(parent(command.place), name) not in self._modules
+            if self._nearest(name, command.place) in (script, "")
         ]
         for depth in range(1, len(parts) - 1):
             place = "/".join(parts[:depth]) + "/"
             inner = self._by_script.get("/".join(parts[depth:]), ())
             every += [pair for pair in inner if pair[1].place.startswith(place)]
-        return [command for _, command in sorted(every, key=itemgetter(0))]
+        return [command for _, command in sorted(dict.fromkeys(every), key=itemgetter(0))]
+
+    def _nearest(self, name: str, place: str) -> str:
+        """The file that is called so from the nearest folder around a text; "" for none."""
+        folder = place
+        while folder:
+            folder = parent(folder)
+            if (path := join(folder, name)) in self._modules:
+                return path
+        return ""
 
     @cached_property
     def _other_names(self) -> dict[str, str]:

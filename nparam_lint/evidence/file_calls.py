@@ -128,6 +128,12 @@ class FileCalls:
         """Those that are not at the top level."""
         return [item for node in self.text.inner_imports for item in imported(node)]
 
+    def imports_for(self, line: int) -> list[ast.Import | ast.ImportFrom]:
+        """The same statements, the last one above a line first: branches import different things by
+        one name."""
+        nodes = self.text.inner_imports
+        return sorted(nodes, key=lambda node: (node.lineno > line, abs(node.lineno - line)))
+
     @cached_property
     def bound(self) -> set[str]:
         """The names that imports and definitions bind."""
@@ -141,8 +147,12 @@ class FileCalls:
         head, *rest = symbol.name.split(".")
         return bool(rest and self.search.discovery.tree.locate(self.path, head))
 
-    def resolve(self, dotted: str) -> Symbol | None:
-        return self.search.names.resolve(self.path, dotted, local=self.imports)
+    def resolve(self, dotted: str, line: int = 0) -> Symbol | None:
+        """What a name means, in a function at a line."""
+        local = self.imports
+        if line and len(local) > 1:
+            local = [item for node in self.imports_for(line) for item in imported(node)]
+        return self.search.names.resolve(self.path, dotted, local=local)
 
     def is_harmless(self, call: ast.Call) -> bool:
         """Whether a call only makes a value: by the names of what is called, or what it does."""
@@ -322,7 +332,7 @@ class FileCalls:
         """The models that a call gives whatever the options, each with what stands behind the call
         to get it."""
         name = dotted_name(call.func)
-        symbol = self.resolve(name) if name and self.is_bound(name) else None
+        symbol = self.resolve(name, call.lineno) if name and self.is_bound(name) else None
         target = self.search.target_of(symbol)
         if symbol and symbol.kind == "outside" and BUILDS.match(symbol.name):
             target = self.target_by_config(call)
@@ -550,17 +560,18 @@ class FileCalls:
         self, target: Target, call: ast.Call, cut: Cut, at: Position, rank: int, part: str
     ) -> Evidence:
         free = loads(*call.args, *call.keywords)
-        symbol = self.resolve(dotted_name(call.func)) if dotted_name(call.func) else None
+        name = dotted_name(call.func)
+        symbol = self.resolve(name, at.line) if name else None
         is_ours = symbol and symbol.kind != "outside" and not part
         is_changing = bool(self.search.query.changes.imports(self.path))
         is_same = is_ours and not is_changing and self.search.same_in(target, self.path, free)
         if not cut.statements and is_same:
             return self.search.evidence_at_home(target, symbol, call, (), at, rank)
-        statements = [*cut.statements, *self.needed_imports(call, cut)]
+        statements = [*cut.statements, *self.needed_imports(call, cut, at.line)]
         return self.search.evidence(target, call, statements, at, rank, cut.home.path, part)
 
-    def needed_imports(self, call: ast.Call, cut: Cut) -> list[ast.stmt]:
-        """The import of what is called, where it is not among the names of the file."""
+    def needed_imports(self, call: ast.Call, cut: Cut, line: int) -> list[ast.stmt]:
+        """The import of what is called at a line, where it is not among the names of the file."""
         head = dotted_name(call.func).partition(".")[0]
         if not head or any(head in stores(node) for node in cut.statements):
             return []
@@ -569,7 +580,7 @@ class FileCalls:
             return ast.parse(f"from {module} import {head}").body
         if head in self.search.names.names(self.path):
             return []
-        for node in self.text.inner_imports:
+        for node in self.imports_for(line):
             if head in stores(node):
                 part = copy.copy(node)
                 part.names = [alias for alias in node.names if head in stores(alias)]

@@ -190,7 +190,7 @@ class TextCalls(FileCalls):
     def places(self) -> Iterator[Place]:
         return self.text.places(_CALL, self.names_for_models(self.imports))
 
-    def resolve(self, dotted: str) -> Symbol | None:
+    def resolve(self, dotted: str, _: int = 0) -> Symbol | None:
         head, *attributes = dotted.split(".")
         names = self.search.names
         imports = [item for item in self.imports if item.bound == head]
