@@ -14,7 +14,14 @@ from msgspec.structs import replace
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.source_tree import cached_method
-from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, flat, returned_calls, tail
+from nparam_lint.discover.syntax import (
+    FUNCTIONS,
+    dotted_name,
+    flat,
+    parameter_names,
+    returned_calls,
+    tail,
+)
 from nparam_lint.evidence.arguments import arguments_known
 from nparam_lint.evidence.call_cuts import CallCuts
 from nparam_lint.evidence.call_search import CallSearch
@@ -174,10 +181,12 @@ class FileCalls:
         )
 
     def alters(self, call: ast.Call) -> set[str]:
-        """The names of the objects that such a function, or method, changes."""
+        """The names of the objects that such a function, or method, changes: what it gets, and what
+        its own file has, which may be here by the name of that file's module."""
         name = dotted_name(call.func)
-        node = self.search.function(self.called(name)) if self.is_plain(name) else None
-        if node is None:
+        symbol = self.called(name)
+        node = self.search.function(symbol) if self.is_plain(name) else None
+        if symbol is None or node is None:
             return set()
         stored = (name for part in node.body for name in stores(part))
         names = {name for part in node.body for name in changes(part)}
@@ -189,6 +198,11 @@ class FileCalls:
             if isinstance(value, ast.Name) and parameter in names
         }
         is_owner = is_method and any(name.startswith("self.") for name in names)
+        if symbol.where != self.path:
+            text = self.search.file_calls(symbol.where).text
+            there = text.module_names.difference(parameter_names(node.args))
+            is_owner |= "." in name and not there.isdisjoint(names)
+            altered.update(filter(self.is_from_project, there & names & self.bound))
         return altered | ({name.partition(".")[0]} if is_owner else set())
 
     def called(self, name: str) -> Symbol | None:

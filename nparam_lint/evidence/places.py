@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
 IMPORTS = (ast.Import, ast.ImportFrom)
+_IMPORTED_BY_CALL = late_pattern(r"\b(\w+)[ \t]*=[ \t]*(?:importlib\.)?import_module\(")
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 _FLAGS = late_pattern(r"^(\w+)\s*=\s*(?:\w+\.)*(?:FLAGS$|DEFINE_\w+\()", re.MULTILINE)
 _WITH_NUMBER = ("spawn", "start_processes")  # of torch.multiprocessing
@@ -98,6 +99,15 @@ class SourceText(Struct, dict=True):
         """The names of what holds options as absl has them, which are defined as the file is
         loaded."""
         return set(_FLAGS.findall(self.text))
+
+    @cached_property
+    def modules(self) -> set[str]:
+        """What the text calls modules that it imports by their names."""
+        nodes = [
+            node for node in [*self.tree.body, *self.inner_imports] if type(node) is ast.Import
+        ]
+        names = {name for node in nodes for name in stores(node)}
+        return names.union(_IMPORTED_BY_CALL.findall(self.text))
 
     @cached_property
     def stored(self) -> set[str]:

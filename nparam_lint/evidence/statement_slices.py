@@ -106,7 +106,15 @@ class StatementSlice(Struct):
         has to be there before. `available`: names that need no statement."""
         statements: list[ast.stmt] = []
         makers = _parser_makers(body) if self.text.options else []
+        parts = {
+            name: (index, root)  # cfg = config_module.cfg: what the module does changes that, too
+            for index, node in enumerate(body)
+            if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute)
+            if (root := dotted_name(node.value).partition(".")[0]) in self.text.modules
+            for name in stores(node)
+        }
         for index in reversed(range(len(body))):
+            need |= {root for name, (at, root) in parts.items() if name in need and at < index}
             # What adds options to a needed parser is needed too.
             for at, root, names in makers:
                 need |= names if at <= index and root in need else set()

@@ -127,7 +127,7 @@ def changed_by_call(call: ast.Call) -> tuple[str, bool]:
         return given, True
     if isinstance(call.func, ast.Attribute):
         about = next(changed(call.func), "") or name.split(".")[0]
-        return about, bool(CHANGES.match(call.func.attr))
+        return about, bool(CHANGES.match(call.func.attr) or SETS_CONFIG.match(call.func.attr))
     if first is None:
         return "", False
     if SETS_CONFIG.match(name):

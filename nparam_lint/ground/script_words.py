@@ -112,7 +112,7 @@ WORK_NAMES = frozenset(
     "torch.load unittest.main".split()
 )
 # What sets the values of `cfg` in its own file, as Fast R-CNN and what descends from it have it.
-SETS_CONFIG = late_pattern(r"^((merge_)?(cfg|config)_from_(file|list|yaml|yaml_file))$")
+SETS_CONFIG = late_pattern(r"^((merge_|update_)?(cfg|config)_from_(file|list|yaml|yaml_file))$")
 SETS_VARIABLE = late_pattern(r"(^|\.)environ\.(setdefault|update)$|^os\.putenv$")
 WITH_CHANGES = "with_changes"  # the function of a recipe that does what a script does to a model
 REGISTERS = late_pattern(r"(^|[._])register", re.IGNORECASE)
