@@ -100,20 +100,21 @@ def is_of_named_part(text: str, bounds: Sequence[Bounds], measured: Measured) ->
 
 def _other_classes(bounds: Sequence[Bounds], measured: Measured) -> int | None:
     """With how many classes a classifier would have a number of parameters: of a usual data set,
-    where its last linear layers have as many outputs as another; None where there is no such
-    number."""
+    where its last linear layers have as many outputs as another, and cannot have as many as a
+    third; None where there is no such number."""
     linear = [row.own for row in measured.modules if row.own and _LINEAR.search(row.type)]
     if not linear:
         return None
     heads = linear[-1] * linear.count(linear[-1])  # one for each teacher
     body = measured.modules[0].total - heads
-    for outputs in _CLASSES if body else ():
-        weights, remainder = divmod(heads, outputs)
-        is_usual = not remainder and 1 < weights <= _MOST_FEATURES  # no vocabulary
-        for classes in _CLASSES if is_usual else ():
-            if classes != outputs and any(body + classes * weights in b for b in bounds):
-                return classes
-    return None
+    # Features are multiples of eight, with a bias or without.
+    weights = {n: heads // n for n in _CLASSES if not heads % n and (heads // n) % 8 in (0, 1)}
+    usual = {n: each for n, each in weights.items() if 1 < each <= _MOST_FEATURES}  # no vocabulary
+    if len(usual) != 1 or not body:
+        return None
+    ((outputs, each),) = usual.items()
+    others = (classes for classes in _CLASSES if classes != outputs)
+    return next((n for n in others if any(body + n * each in b for b in bounds)), None)
 
 
 def _measures(measured: Measured) -> Iterator[tuple[str, int]]:

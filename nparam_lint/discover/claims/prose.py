@@ -124,6 +124,8 @@ _UNREAL_AFTER = late_pattern(
     |param(?:eter)?s?\s+(?:updates?|settings?|ensembles?|teachers?|tweaks?|changes?|groups?)\b""",
     _FLAGS,
 )
+_CONDITION = late_pattern(r"^\W*(?:at|with|for|even)\s[^,]*$", re.IGNORECASE)
+_MODAL = late_pattern(r"^[^.,;:]*,[^,;:]*\b(?:would|could|might|may|should)\b", re.IGNORECASE)
 _CLAUSE_END = late_pattern(r"[,;:]\s|\.\s|\s[–—-]\s|\n")
 _PART = late_pattern(
     r"""
@@ -135,7 +137,8 @@ _PART = late_pattern(
 _BEFORE = late_pattern(
     r"""
     (?:\b(?:to|from|between|over|above|exceed\w*|least|by|for|or|until|adds?|adding|extra|plus
-    |additional|another|remov\w+|takes?|accepts?|expects?|requires?|first|last|top|x)
+    |additional|another|beyond|given|starting\s+at|remov\w+|takes?|accepts?|expects?|requires?
+    |first|last|top|x)
     |[+/×*&→>\#%^]|[0-9]\s?[kmbgt]\s*(?:,|and|&)
     |(?:\b(?:half|most|third|all|out|fraction|some|rest)|%)\s+of(?:\s+the)?)\s*$""",
     _FLAGS,
@@ -259,7 +262,9 @@ def _is_of_class(sentence: str, match: re.Match[str]) -> bool:
         return False
     clause_before = _CLAUSE_END.split(before)[-1]
     clause_after = _CLAUSE_END.split(sentence[match.start("low") :])[0]
-    if _UNREAL.search(clause_before) or _UNREAL_AFTER.search(clause_after):
+    # "With 200M parameters, it would be too slow."
+    is_condition = _CONDITION.search(clause_before) and _MODAL.search(after)
+    if is_condition or _UNREAL.search(clause_before) or _UNREAL_AFTER.search(clause_after):
         return False
     if "phrase" in match.groupdict():
         suffix = match["high_suffix"] if match["high"] else match["low_suffix"]
