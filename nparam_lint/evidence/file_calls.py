@@ -37,6 +37,7 @@ from nparam_lint.evidence.object_changes import joined_notes
 from nparam_lint.evidence.option_ways import OptionWays
 from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.shorten import shortened
+from nparam_lint.evidence.slices import LeftOut
 from nparam_lint.evidence.statements import (
     BUILTINS,
     NotRun,
@@ -463,6 +464,8 @@ class FileCalls:
                 if rank == FACTORY and self.is_told(place):
                     # What it offers beside, the calls of it say too.
                     filled[1:] = [way for way in filled[1:] if way.command]
+            except LeftOut:
+                continue
             except (NoWay, RecursionError) as why:
                 if later:
                     yield from self.built(place, target, part, named, unchanged, as_made=True)

@@ -24,7 +24,7 @@ from nparam_lint.evidence.arguments import (
 )
 from nparam_lint.evidence.config_libraries import parameter_values, takes_options, values_by_type
 from nparam_lint.evidence.inheritance import attributes_read, bound_method, inherited_statements
-from nparam_lint.evidence.options import of_function
+from nparam_lint.evidence.options import of_function, truth
 from nparam_lint.evidence.places import Frame, Place
 from nparam_lint.evidence.statement_slices import StatementSlice
 from nparam_lint.evidence.statements import (
@@ -41,13 +41,17 @@ from nparam_lint.evidence.statements import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
 _DEEP = 4  # calls of functions that are followed to their callers
 _LONG = 40  # statements; options of a parser are not counted
 _SCOPES = (ast.Module, ast.ClassDef, *FUNCTIONS)
 _TYPER = ("typer.Option", "typer.Argument", "Option", "Argument")
 _SET_UP = ("__init__", "setUp", "setup_method", "setUpClass", "setup")
+
+
+class LeftOut(NoWay):
+    """A loop does not come to the call with this entry of its table."""
 
 
 class NeedsCaller(NoWay):
@@ -133,7 +137,11 @@ class Slice(StatementSlice):
     def header(self, frame: Frame, need: set[str], is_set: bool) -> list[ast.stmt]:
         owner = frame.owner
         if isinstance(owner, (ast.For, ast.AsyncFor)) and frame.body is owner.body:
-            return self.entered(owner.target, owner.iter, need)
+            statements = self.entered(owner.target, owner.iter, need)
+            before = frame.body[: frame.index]
+            if statements and any(_leaves_out(node, statements[0]) for node in before):
+                raise LeftOut("the loop leaves it out")
+            return statements
         if isinstance(owner, ast.If) and not is_main(owner):
             if frame.body is owner.body:
                 return self.condition(owner.test, need)
@@ -373,6 +381,23 @@ class Slice(StatementSlice):
             need.add(owner.name)
             statements = [statement, *statements]
         return statements + bound
+
+
+def _leaves_out(node: ast.stmt, entry: ast.stmt) -> bool:
+    """Whether the loop goes on to the next entry, or ends, where its variables have these values:
+    `if width == 8: continue`."""
+    if not (isinstance(node, ast.If) and isinstance(node.body[-1], (ast.Continue, ast.Break))):
+        return False
+    assert isinstance(entry, ast.Assign)
+    targets, values = (getattr(n, "elts", [n]) for n in (entry.targets[0], entry.value))
+    pairs = zip(targets, values, strict=False)
+    known = {n.id: value for n, value in pairs if isinstance(n, ast.Name)}
+    test = copy.deepcopy(node.test, {id(n): known.get(n.id, n) for n in _names(node.test)})
+    return bool(truth(test, {}))
+
+
+def _names(node: ast.AST) -> Iterator[ast.Name]:
+    return (inner for inner in ast.walk(node) if isinstance(inner, ast.Name))
 
 
 def _is_option(node: ast.stmt) -> bool:
