@@ -92,6 +92,7 @@ class OptionWays:
             self.chosen = {named.option: words} if words else {}
         # `dest` of subparsers: what a condition around the call says stands first in the command.
         self.has_subparsers = "add_subparsers" in cut.home.text.text
+        self.reads_files = "fromfile_prefix_chars" in cut.home.text.text
         dest = _SUBCOMMAND.search(cut.home.text.text) if self.has_subparsers else None
         if dest and (subcommand := dict(assumed(cut.statements)).get(dest[1])):
             self.chosen = {"": (subcommand,), **self.chosen}
@@ -191,7 +192,7 @@ class OptionWays:
         options = self.every_option
         for command in self.search.commands_of(self.home.path):
             by_option, to_fill_in = command.split(options)
-            if self.has_subparsers:
+            if self.has_subparsers or self.reads_files:
                 first = tuple(takewhile(lambda word: not word.startswith("-"), command.words))
                 if first[:1] != self.chosen.get("", first[:1]):
                     continue
@@ -206,6 +207,8 @@ class OptionWays:
                 for name in by_option
                 if self.is_read(name) or name in needed or (is_open and not RUN_SETTING.match(name))
             }
+            if self.reads_files and any(word.startswith("@") for word in by_option[""]):
+                read.add("")  # `@big.args`
             if self.is_whole:  # `load_config(args)`
                 configs = {name for name in by_option if CONFIG_OPTION.match(name)}
                 read |= configs | {name for name in by_option if takes_rest(options.get(name))}
