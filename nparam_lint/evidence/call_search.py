@@ -76,6 +76,7 @@ _NO_CODE = late_pattern(rb"\n[ \t]*(#|>>> |\.\.\. ).*")
 _IN_TABLE = late_pattern(IN_TABLE.encode())
 _BUILD = r"(?:build|make|create|instantiate|construct|init|get)(?:_?(?:model|net\w*))?"
 _BUILDS = late_pattern(rf"{_BUILD}$")
+_ALIAS = late_pattern(rb"\b(\w+)[ \t]+as[ \t]+(\w+)")
 _BUILDER = late_pattern(rf"def {_BUILD}\(\s*self\b".encode())
 CLASS_TEXT = late_pattern(rb"class(?<![^\n]class)\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*")
 
@@ -201,7 +202,10 @@ class CallSearch:
         paths = tree.files if len(tree.files) < _MANY else ()
         later = LATER_SCRIPT.search
         for path in sorted(paths, key=lambda path: (path.count("/"), bool(later(path)), path)):
-            for name in set(chain.from_iterable(_CALLED.findall(tree.source(path)))):
+            source = tree.source(path)
+            called = set(chain.from_iterable(_CALLED.findall(source)))
+            called |= {name for name, alias in _ALIAS.findall(source) if alias in called}
+            for name in called:
                 files.setdefault(name, []).append(path)
         return files
 

@@ -680,5 +680,6 @@ class CalledFiles(CallSearch):
                 aliases = calls.text.aliases(called.name)
                 for place in calls.text.callers(called.name):
                     name = dotted_name(place.call.func)
-                    if calls.resolve(called.name if name in aliases else name) == called:
+                    names = (name, called.name) if name in aliases else (name,)
+                    if called in map(calls.resolve, names):
                         yield calls, place

@@ -17,6 +17,7 @@ from nparam_lint.evidence.statements import (
     assign,
     calls_in,
     expression,
+    loads,
     stores,
     targets_of,
 )
@@ -389,9 +390,10 @@ def _set_in(statements: Sequence[ast.stmt]) -> set[str]:
 
 
 def uses(nodes: Iterable[ast.AST], parsed: set[str]) -> tuple[set[str], bool]:
-    """The attributes of the parsed options that are read, and whether they are used as a whole."""
+    """The attributes of the parsed options that are read, and whether they are used as a whole;
+    not of what has their name later: `args = yaml.safe_load(file)`."""
     attributes: set[str] = set()
-    wholes = 0
+    wholes, parsed = 0, set(parsed)
     for node in nodes:
         methods = {id(inner.func) for inner in calls_in(node)}
         for inner in ast.walk(node):
@@ -411,6 +413,10 @@ def uses(nodes: Iterable[ast.AST], parsed: set[str]) -> tuple[set[str], bool]:
                 and isinstance(inner.ctx, ast.Load)
             ):
                 wholes += 1
+        again = _parsed(node) if isinstance(node, ast.stmt) else set()
+        parsed |= again
+        if isinstance(node, ast.Assign) and not again:
+            parsed -= stores(node) - loads(node.value)
     return attributes, wholes > 0
 
 

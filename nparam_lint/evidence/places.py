@@ -224,10 +224,11 @@ class SourceText(Struct, dict=True):
         return [place for _, place in sorted(calls, key=itemgetter(0))]
 
     def aliases(self, name: str) -> list[str]:
-        """The names that the text gives something besides its own: `Runner = Trainer`."""
-        return re.findall(
-            rf"^[ \t]*(\w+)[ \t]*=[ \t]*{re.escape(name)}[ \t]*$", self.text, re.MULTILINE
-        )
+        """The names that the text gives something besides its own: `Runner = Trainer`,
+        `import main as train_main`."""
+        own = re.escape(name)
+        named = rf"^[ \t]*(\w+)[ \t]*=[ \t]*{own}[ \t]*$|\b{own}[ \t]+as[ \t]+(\w+)"
+        return [a or b for a, b in re.findall(named, self.text, re.MULTILINE)]
 
     @cached_property
     def available(self) -> frozenset[str]:

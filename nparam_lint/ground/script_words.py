@@ -131,8 +131,8 @@ FILE_FUNCTIONS = PLAIN_FUNCTIONS.union(
     "ParamSpec field device dtype getLogger delattr".split()
 )
 PLAIN_MODULES = frozenset(
-    "math os sys re argparse collections functools itertools operator typing dataclasses copy enum "
-    "configparser string pathlib np numpy torch th platform omegaconf easydict json".split()
+    "math os sys re ast argparse collections functools itertools operator typing dataclasses copy "
+    "enum configparser string pathlib np numpy torch th platform omegaconf easydict json".split()
 )
 SLICE_MODULES = PLAIN_MODULES.union(
     "absl types torchvision timm yacs addict munch ml_collections transformers diffusers einops "
