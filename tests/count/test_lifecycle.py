@@ -259,6 +259,10 @@ LIVES: dict[str, tuple[JobRun, list[Any]]] = {
         run_of("net", attempts=2),
         [lost("a"), NEXT, failed("b", "NPL003", **GPU), NEXT, failed("c")],
     ),
+    "what is imported by another path, and fails then, is imported tolerantly": (
+        run_of("net", attempts=2),
+        [lost("a"), NEXT, failed("b"), NEXT, result(0)],
+    ),
     "models that a group built by itself go on alone": (
         run_of("net", "net"),
         [events.RungFailed(0, ["meta"]), events.RungFailed(1, ["meta"]), NEXT],

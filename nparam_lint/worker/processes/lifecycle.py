@@ -311,7 +311,9 @@ class JobRun:
         if result.not_tracked:
             job.is_needed = True
             self.first_failure[job.id] = result
-        if result.next_attempt:
+        # By another path a module may be there without those that register its classes.
+        is_by_other_path = job.attempt > 0 and not (result.ok or result.asks_gpu or job.tolerant)
+        if result.next_attempt or is_by_other_path:
             self.first_failure.setdefault(job.id, result)
             if job.take_next_attempt():
                 self.retry.append(job)
