@@ -143,7 +143,8 @@ class ConfigScripts:
         ]
         sets = partial(query.changes.of, path)
         harmless = partial(self._is_harmless, path)
-        source = SourceText(text, syntax, harmless, path=path, sets=sets)
+        alters = self.files.calls.file_calls(path).alters
+        source = SourceText(text, syntax, harmless, path=path, sets=sets, alters=alters)
         is_reader = option_list or _FIRST_ARGUMENT in text
         modules = self.files.discovery.modules(path)
         for place in source.places(re.compile(r"\b\w+\s*=.*\(")) if is_reader else ():
