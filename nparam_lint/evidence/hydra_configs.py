@@ -40,6 +40,8 @@ _INITIALISES = late_pattern(
 )
 _INSTANTIATES = late_pattern(r"\binstantiate\s*\(")
 _SWEEP = 16  # of the values that a command sweeps over
+_DEEP = 4  # files that name another in their defaults lists
+_BESIDE = late_pattern(r"^[ \t]*-[ \t]+([\w/-]+)[ \t]*$", re.MULTILINE)  # in such a list
 _LOGGING = late_pattern(r"override +/?(hydra/)?(job|hydra)_logging\s*:")
 
 
@@ -222,7 +224,7 @@ class HydraConfigs:
         """The models of the groups that a file chooses an option of, or changes a key of."""
         for group, option in options.items():
             path = join(main.root, f"{group}/{option.removesuffix('.yaml')}.yaml")
-            node, whole = nodes.get(path), self.files.file(path)
+            node, whole = self._inherited(path, nodes), self.files.file(path)
             if node is None or whole is None:
                 continue
             keys = _package(whole, _name(path, main.root))
@@ -231,6 +233,16 @@ class HydraConfigs:
             if line:
                 placed = replace(node, path=file.path, keys=keys, line=line)
                 yield placed, composed._replace(keys=keys)
+
+    def _inherited(
+        self, path: str, nodes: Mapping[str, ModelNode], depth: int = 0
+    ) -> ModelNode | None:
+        """What a file describes, or those that its own defaults list names beside it."""
+        file = None if path in nodes or depth == _DEEP else self.files.file(path)
+        names = _BESIDE.findall(file.text) if file else ()
+        paths = (join(parent(path), f"{name}.yaml") for name in names if name != "_self_")
+        inherited = (self._inherited(path, nodes, depth + 1) for path in paths)
+        return nodes.get(path) or next(filter(None, inherited), None)
 
     def _with_option(self, main: _Main, name: str, keys: Keys) -> Composed:
         """A script's config with an option of a group: of `model` where it has one of that, though

@@ -344,12 +344,12 @@ class Slice(StatementSlice):
         statements: list[ast.stmt] = []
         methods = self.text.methods(owner)
         bound: list[ast.stmt] = []  # each after those that it reads
-        todo = [*attributes]
+        todo = sorted(attributes)
         while todo:
             method = methods.get(todo.pop().partition(".")[2])
             if method and not any(node.lineno == method.lineno for node in bound):
                 bound.insert(0, bound_method(owner.name, method))
-                todo += attributes_read(method)
+                todo += sorted(attributes_read(method))
                 attributes |= attributes_read(method)
         if function.name == "__init__" and (base := self.text.inherited_constructor(owner)):
             body = [part for node in function.body for part in inherited_statements(node, base)]
