@@ -25,7 +25,7 @@ def failed(number: int, error: str, **more):
         **{"notes": (f"m{number}.py is a script",), "hint": "call it with a name", **more},
     )
     at = Position(f"m{number}.py", 5, 8)
-    finding = replace(judge_not_measured(failure, at, target), lines=(LINE,))
+    finding = replace(judge_not_measured(failure, at, target, []), lines=(LINE,))
     return model(target, failure, findings=(finding,), declared=True)
 
 
