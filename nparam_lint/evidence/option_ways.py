@@ -15,6 +15,7 @@ from nparam_lint.evidence.config_libraries import TAKES, composed_as_said, compo
 from nparam_lint.evidence.options import (
     NeedsCommand,
     arguments_of_script,
+    asked,
     assumed,
     contradicts,
     default_text,
@@ -32,6 +33,7 @@ from nparam_lint.evidence.options import (
     words_for,
 )
 from nparam_lint.evidence.statements import NoWay, calls_in, loads, source_of
+from nparam_lint.ground.paths import CONFIG_SUFFIXES
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import CONFIG_OPTION, READS_WORDS, RUN_SETTING
 
@@ -148,7 +150,11 @@ class OptionWays:
             chosen = [word for words in self.chosen.values() for word in words]
             needs_command = commanded and any(map(lacks_value, self.options_elsewhere.values()))
             if not needs_command:
-                yield FilledIn(self.filled(), " ".join(["with", *chosen]) if chosen else "")
+                statements = self.filled()
+                defaults = map(default_text, self.every_option.values())
+                if any((text or "").endswith(CONFIG_SUFFIXES) for text in defaults):
+                    statements = [*asked(statements, self.every_option)]
+                yield FilledIn(statements, " ".join(["with", *chosen]) if chosen else "")
         except NeedsCommand as why:
             lacking = why
         yield from commanded
@@ -229,6 +235,8 @@ class OptionWays:
                     lacking = ", ".join(n for n in unknown if not RUN_SETTING.match(n))
                     note = f"{lacking} by default, not as the command says" if lacking else ""
                     config = self.config_of(command)
+                    if config:
+                        statements = [*asked(statements, options)]
                     yield FilledIn([*start, *statements], note, command.place, config)
                     tried.add((key, *environ))
 

@@ -191,6 +191,21 @@ def assumed(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, str]]:
                 yield option.attr, text
 
 
+def asked(statements: Iterable[ast.stmt], options: Mapping[str, ast.Call]) -> Iterator[ast.stmt]:
+    """The statements, which ask for what is assumed of anything but options: a config may say that
+    the call is not reached."""
+    for node in statements:
+        for name, needed in assumed([node]):
+            if name not in options:
+                assert isinstance(node, ast.Assign)
+                place = ast.unparse(node.targets[0])
+                words = f"this is built where {place} is {needed!r}"
+                yield ast.parse(f"if {place} != {needed!r}: raise ValueError({words!r})").body[0]
+                break
+        else:
+            yield node
+
+
 def contradicts(
     words_of_option: Mapping[str, Sequence[str]],
     statements: Iterable[ast.stmt],
