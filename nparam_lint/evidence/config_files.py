@@ -18,6 +18,7 @@ from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, is_below_one, join, parent
 from nparam_lint.ground.patterns import late_pattern
+from nparam_lint.ground.script_words import CONFIG_PARAMETER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -69,7 +70,7 @@ _BASE = late_pattern(r"_*base(_config)?_*$", re.IGNORECASE)
 _NAME = late_pattern(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
 _CLASS = late_pattern(rb"^class[ \t]+(\w+)", re.MULTILINE)
 _RENAMED = late_pattern(
-    rb"^@[\w.]+\.register\w*\((?:name\s*=\s*)?[\"']([^\"'\n]+)[\"'].*\)\s*\nclass[ \t]+(\w+)",
+    rb"^@(?:[\w.]+\.)?register\w*\((?:name\s*=\s*)?[\"']([^\"'\n]+)[\"'].*\)\s*\nclass[ \t]+(\w+)",
     re.MULTILINE,
 )
 _INCLUDES = late_pattern(r"^__include__:(.*?)(?=^\w|\Z)", re.MULTILINE | re.DOTALL)
@@ -205,6 +206,8 @@ class ConfigFiles:
                 symbol = Symbol("outside", "", f"diffusers.{value}") if is_of_model else None
             if kind in ("type", "named", "included"):
                 symbol = self.registered(value, file.path)
+            if symbol and kind in ("type", "named") and self._takes_config(symbol):
+                continue
             if kind == "type":
                 # The first network of a file is its model; what follows judges that.
                 kind = kind if not any(node.kind == "type" for node in nodes.values()) else None
@@ -217,6 +220,12 @@ class ConfigFiles:
             for keys, node in nodes.items()
         ]
         return sorted(placed, key=lambda node: (node.is_inner, node.line))
+
+    def _takes_config(self, symbol: Symbol) -> bool:
+        """Whether a class gets its config as one, and not the keys of that."""
+        parameters = self.query.parameters_of(Target(symbol.where, symbol.name))
+        required = [parameter.name for parameter in parameters if parameter.required]
+        return len(required) == 1 and bool(CONFIG_PARAMETER.match(required[0]))
 
     @cached_property
     def _parts(self) -> set[str]:
@@ -249,9 +258,12 @@ class ConfigFiles:
         files, line = [file], 0
         for each in files:
             for entry in each.entries:
-                symbol = self.meaning(entry.value) if _NAME.match(entry.value) else None
-                if symbol and symbol.kind != "outside" and self.makes_model(symbol):
-                    return symbol, line or entry.line
+                name = entry.value if _NAME.match(entry.value) else ""
+                for symbol in (
+                    (self.meaning(name), self.registered(name, each.path)) if name else ()
+                ):
+                    if symbol and symbol.kind != "outside" and self.makes_model(symbol):
+                        return symbol, line or entry.line
             line = 1  # what a base says stands nowhere in the file
             files += self._bases(each, files)
         return None, 1
@@ -295,7 +307,7 @@ class ConfigFiles:
         """The class of a name that the project registers; if it registers none, the one it has. Of
         several the one in the same directory of the top as the config."""
         entry = re.compile(
-            rb"^@[\w.]+\.register\w*\(.*\)\s*\nclass[ \t]+%s\b" % name.encode(), re.MULTILINE
+            rb"^@(?:[\w.]+\.)?register\w*\(.*\)\s*\nclass[ \t]+%s\b" % name.encode(), re.MULTILINE
         )
         source = self.discovery.tree.source
         paths = [path for path in self._classes.get(name, ()) if entry.search(source(path))]

@@ -262,7 +262,9 @@ class ConfigScripts:
             return
         model = self.scripts[script]
         symbol, line = self.files.class_in(file)
-        symbol = model.symbol or symbol
+        called = model.symbol
+        is_model = called and Target(called.where, called.name) in self.files.query.targets
+        symbol = called if is_model else symbol or called  # what it gives has no name but there
         if symbol is None:
             return
         node = ModelNode(file.path, (), line, "script", model.call, symbol)
