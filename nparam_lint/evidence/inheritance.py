@@ -14,8 +14,6 @@ from nparam_lint.evidence.statements import NoWay, assign, is_self, loads
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-_GETTERS = {"property": "fget", "cached_property": "func"}  # of what the class has
-
 
 def methods_of(owner: ast.ClassDef) -> dict[str, Function]:
     return {node.name: node for node in owner.body if isinstance(node, FUNCTIONS)}
@@ -65,9 +63,8 @@ def bound_method(owner: str, method: Function) -> ast.stmt:
     value = f"{owner}.{method.name}"
     decorators = {tail(dotted_name(node)) for node in method.decorator_list}
     if decorators.isdisjoint(("staticmethod", "classmethod")):
-        getter = next((_GETTERS[name] for name in decorators & _GETTERS.keys()), "__get__")
         reads = ", ".join(sorted(attributes_read(method) - {f"self.{method.name}"}))
-        value = f"({reads}, {value}.{getter}(self))[-1]" if reads else f"{value}.{getter}(self)"
+        value = f"({reads}, {value}.__get__(self))[-1]" if reads else f"{value}.__get__(self)"
     node = ast.parse(f"self.{method.name} = {value}").body[0]
     return ast.copy_location(node, method)
 

@@ -323,7 +323,7 @@ class _Finder:
                 return True
             is_part = any(map(self.makes_part, call.args)) or method.startswith("re")
             return bool(_METHODS.match(method)) and (is_part or not call.args)
-        if isinstance(call.func, ast.Subscript) and is_first:
+        if isinstance(call.func, ast.Subscript) and is_first and not self.depth:
             return True  # one of several functions, by name
         if is_first and _OF_TORCH.search(name):
             return True
