@@ -261,7 +261,7 @@ class Slice(StatementSlice):
                 need.clear()
                 need |= saved[0]
                 self.local = saved[1]
-        has_defaults = default_values(function).keys() >= set(parameters)
+        has_defaults = bool(parameters) and default_values(function).keys() >= set(parameters)
         is_open = has_defaults and not (is_called or function.decorator_list)
         if (
             is_open
