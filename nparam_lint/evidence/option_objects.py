@@ -168,11 +168,11 @@ class OptionObjects:
         evidence = self.search.evidence(target, call, statements, at, _RANK, path)
         text = self.search.query.text(target.location)
         is_beside = within([parent(path)])
-        later = {
-            name: at
-            for name, at in self.set_later.items()
-            if is_beside(at) and not at.startswith(f"{target.location}:") and is_read(name, text)
-        }
+        later: dict[str, str] = {}
+        for name, where in self.set_later:
+            is_own = where.startswith(f"{target.location}:")
+            if is_beside(where) and not is_own and is_read(name, text):
+                later.setdefault(name, where)
         note = ""
         if later:
             first, *others = later
@@ -182,18 +182,18 @@ class OptionObjects:
         return replace(evidence, way=replace(evidence.way, note=note, command=told))
 
     @cached_property
-    def set_later(self) -> dict[str, str]:
+    def set_later(self) -> list[tuple[str, str]]:
         """The attributes that other files than these scripts set of an object of options, which is
-        not done here: of each, where."""
+        not done here, each with its place."""
         tree, scripts = self.search.discovery.tree, {script.calls.path for script in self.scripts}
-        places: dict[str, str] = {}
+        places: list[tuple[str, str]] = []
         for path in sorted({*tree.files} - scripts):
             source = tree.source(path)
             for match in _SETS.finditer(source):
                 name = match[2].decode()
                 if OPTIONS.match(match[1].decode()) and not RUN_SETTING.match(name):
                     line = source.count(b"\n", 0, match.start()) + 1
-                    places.setdefault(name, f"{path}:{line}")
+                    places.append((name, f"{path}:{line}"))
         return places
 
     @cached_property
