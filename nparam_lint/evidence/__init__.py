@@ -84,13 +84,19 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
         return frozenset(self.other_files)
 
     def module_for(self, path: str, user: str) -> str:
-        """The name by which a file is imported in the process that has imported another."""
+        """The name by which a file is imported in the process that has imported another: of several
+        one that begins like an import there."""
         roots = {root for attempt in self.discovery.plan(user)[:1] for root in attempt.roots}
         inside = [root for root in roots if path.startswith(f"{root}/" if root else "")]
         if not inside:
             raise statements.NoWay(f"{path} is not imported from {user}")
-        relative = path.removeprefix(max(inside, key=len)).removeprefix("/").removesuffix(".py")
-        return relative.removesuffix("/__init__").replace("/", ".")
+        names = [
+            path.removeprefix(root).strip("/").removesuffix(".py").removesuffix("/__init__")
+            for root in sorted(inside, key=len, reverse=True)
+        ]
+        heads = {item.module.partition(".")[0] for item in self.discovery.tree.facts(user).imports}
+        usual = (name for name in names if name.partition("/")[0] in heads)
+        return next(usual, names[0]).replace("/", ".")
 
     def parameters_of(self, target: Target) -> Sequence[Parameter]:
         """Those of a model; none of what defines none."""
