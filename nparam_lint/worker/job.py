@@ -224,7 +224,7 @@ class ModelBuild:
             else:
                 model, call = self.make_call()
             check_model(model)
-            model = only_module(self.torch, model, call.text)
+            model = only_module(self.torch, model, call.text, is_way)
             if self.recipe.input:
                 self.forward(model)
                 check_model(model)
@@ -241,7 +241,7 @@ class ModelBuild:
                 raise
         recipe, self.recipe = self.recipe, dataclasses.replace(self.recipe, call=plain.text)
         model, call = without_loaders(self.make_call, self.torch, self.left_out)
-        if plain.shapes - shapes_of([only_module(self.torch, model, call.text)]):
+        if plain.shapes - shapes_of([only_module(self.torch, model, call.text, True)]):
             self.recipe, self.text = recipe, text
             raise failure
         self.weightless = [plain.note]
@@ -487,9 +487,10 @@ def torch_hooks(origins):
     ]
 
 
-def only_module(torch, value, text):
+def only_module(torch, value, text, is_way=False):
     """The model that a call returned; factories often return it together with other things, such as
-    a criterion without parameters. Lightning's is completed as its trainer does."""
+    a criterion without parameters. Several that a way gives are the parts of one. Lightning's is
+    completed as its trainer does."""
     items = list(value.values()) if isinstance(value, dict) else value
     if hasattr(type(value), "__dataclass_fields__") and not isinstance(value, torch.nn.Module):
         items = [getattr(value, name, None) for name in type(value).__dataclass_fields__]
@@ -504,6 +505,11 @@ def only_module(torch, value, text):
         if any(kind.__name__ == "LightningModule" for kind in type(modules[0]).__mro__):
             getattr(modules[0], "configure_model", bool)()  # there is none before Lightning 2.0
         return modules[0]
+    if modules and is_way:
+        kinds = [type(module).__name__ for module in modules]
+        numbers = [kinds[:n].count(kind) for n, kind in enumerate(kinds)]
+        names = [f"{kind}{number or ''}" for kind, number in zip(kinds, numbers)]
+        return with_parts(torch, value, dict(zip(names, modules)))
     what = f"{type(value).__name__}, not a model"
     if modules:
         kinds = ", ".join(type(module).__name__ for module in modules)
@@ -517,11 +523,14 @@ def held_model(torch, holder):
     agent, `CycleGANModel`); several as the parts of one; None where it holds none."""
     values = getattr(holder, "__dict__", {}).items()
     held = {name: value for name, value in values if isinstance(value, torch.nn.Module)}
-    if len(held) < 2:
-        return next(iter(held.values()), None)
+    return with_parts(torch, holder, held) if len(held) > 1 else next(iter(held.values()), None)
+
+
+def with_parts(torch, holder, parts):
+    """A model called as the type of what holds these."""
     kind = type(type(holder).__name__, (torch.nn.Module,), {"__module__": type(holder).__module__})
     model = kind()
-    for name, module in held.items():
+    for name, module in parts.items():
         model.add_module(name, module)
     return model
 
