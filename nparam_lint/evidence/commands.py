@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.evidence.options import is_no_number, takes_rest, values_taken, words_of
 from nparam_lint.evidence.shell_texts import is_script, plain_texts
-from nparam_lint.ground.paths import CONFIG_SUFFIXES, is_doc, join, parent
+from nparam_lint.ground.paths import CONFIG_SUFFIXES, ancestors, is_doc, join, parent
 from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
@@ -156,12 +156,8 @@ class Commands:
 
     def _nearest(self, name: str, place: str) -> str:
         """The file that is called so from the nearest folder around a text; "" for none."""
-        folder = place
-        while folder:
-            folder = parent(folder)
-            if (path := join(folder, name)) in self._modules:
-                return path
-        return ""
+        paths = (join(folder, name) for folder in ancestors(parent(place)))
+        return next((path for path in paths if path in self._modules), "")
 
     @cached_property
     def _other_names(self) -> dict[str, str]:

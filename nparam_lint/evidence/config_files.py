@@ -258,10 +258,10 @@ class ConfigFiles:
         files, line = [file], 0
         for each in files:
             for entry in each.entries:
-                name = entry.value if _NAME.match(entry.value) else ""
-                for symbol in (
-                    (self.meaning(name), self.registered(name, each.path)) if name else ()
-                ):
+                name = entry.value
+                if not _NAME.match(name):
+                    continue
+                for symbol in (self.meaning(name), self.registered(name, each.path)):
                     if symbol and symbol.kind != "outside" and self.makes_model(symbol):
                         return symbol, line or entry.line
             line = 1  # what a base says stands nowhere in the file

@@ -157,7 +157,7 @@ class FileCalls:
 
     def resolve(self, dotted: str, line: int = 0) -> Symbol | None:
         """What a name means, in a function at a line."""
-        local = self.imports
+        local = [item for item in self.imports if item.bound == dotted.partition(".")[0]]
         if line and len(local) > 1:
             local = [item for node in self.imports_for(line) for item in imported(node)]
         return self.search.names.resolve(self.path, dotted, local=local)

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 _MAIN = late_pattern(r"\bhydra\s*\.\s*main\b|(?<!\w)(initialize|compose)\w*\s*\(")
 _USED = late_pattern(r"\$\{\s*(?!oc\.|hydra:|now:)[\w.]+\s*:")
 _REGISTERS = late_pattern(r"\bregister_(new_)?resolver\s*\(")
-_REGISTER = late_pattern(
-    r"(?!clear|has)\w*resolvers?$"
-)  # `register_resolvers()` of the project, too
+# `register_resolvers()` of the project, too.
+_REGISTER = late_pattern(r"(?!clear|has)\w*resolvers?$")
 
 
 class HydraResolvers:

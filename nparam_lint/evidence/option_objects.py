@@ -169,10 +169,10 @@ class OptionObjects:
         text = self.search.query.text(target.location)
         is_beside = within([parent(path)])
         later: dict[str, str] = {}
-        for name, where in self.set_later:
-            is_own = where.startswith(f"{target.location}:")
-            if is_beside(where) and not is_own and is_read(name, text):
-                later.setdefault(name, where)
+        for name, places in self.set_later.items():
+            beside = [p for p in places if is_beside(p) and not p.startswith(f"{target.location}:")]
+            if beside and is_read(name, text):
+                later[name] = beside[0]
         note = ""
         if later:
             first, *others = later
@@ -182,18 +182,18 @@ class OptionObjects:
         return replace(evidence, way=replace(evidence.way, note=note, command=told))
 
     @cached_property
-    def set_later(self) -> list[tuple[str, str]]:
+    def set_later(self) -> dict[str, list[str]]:
         """The attributes that other files than these scripts set of an object of options, which is
-        not done here, each with its place."""
+        not done here: of each, where."""
         tree, scripts = self.search.discovery.tree, {script.calls.path for script in self.scripts}
-        places: list[tuple[str, str]] = []
+        places: dict[str, list[str]] = {}
         for path in sorted({*tree.files} - scripts):
             source = tree.source(path)
             for match in _SETS.finditer(source):
                 name = match[2].decode()
                 if OPTIONS.match(match[1].decode()) and not RUN_SETTING.match(name):
                     line = source.count(b"\n", 0, match.start()) + 1
-                    places.append((name, f"{path}:{line}"))
+                    places.setdefault(name, []).append(f"{path}:{line}")
         return places
 
     @cached_property

@@ -195,15 +195,14 @@ def asked(statements: Iterable[ast.stmt], options: Mapping[str, ast.Call]) -> It
     """The statements, which ask for what is assumed of anything but options: a config may say that
     the call is not reached."""
     for node in statements:
-        for name, needed in assumed([node]):
-            if name not in options:
-                assert isinstance(node, ast.Assign)
-                place = ast.unparse(node.targets[0])
-                words = f"this is built where {place} is {needed!r}"
-                yield ast.parse(f"if {place} != {needed!r}: raise ValueError({words!r})").body[0]
-                break
-        else:
+        name, needed = next(assumed([node]), ("", ""))
+        if not name or name in options:
             yield node
+            continue
+        assert isinstance(node, Assumption)
+        place = ast.unparse(node.targets[0])
+        words = f"this is built where {place} is {needed!r}"
+        yield ast.parse(f"if {place} != {needed!r}: raise ValueError({words!r})").body[0]
 
 
 def contradicts(

@@ -41,7 +41,7 @@ from nparam_lint.evidence.statements import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Container, Mapping, Sequence
 
 _DEEP = 4  # calls of functions that are followed to their callers
 _LONG = 40  # statements; options of a parser are not counted
@@ -262,12 +262,8 @@ class Slice(StatementSlice):
                 need |= saved[0]
                 self.local = saved[1]
         has_defaults = bool(parameters) and default_values(function).keys() >= set(parameters)
-        is_open = has_defaults and not (is_called or function.decorator_list)
-        if (
-            is_open
-            and self.with_defaults is not None
-            and key_of(function) not in self.with_defaults
-        ):
+        is_asked = self.with_defaults is not None and key_of(function) not in self.with_defaults
+        if has_defaults and is_asked and not (is_called or function.decorator_list):
             raise NeedsCaller(function, parameters[0], has_default=True)
         try:
             values = {name: self.default(function, name) for name in parameters}
@@ -392,12 +388,9 @@ def _leaves_out(node: ast.stmt, entry: ast.stmt) -> bool:
     targets, values = (getattr(n, "elts", [n]) for n in (entry.targets[0], entry.value))
     pairs = zip(targets, values, strict=False)
     known = {n.id: value for n, value in pairs if isinstance(n, ast.Name)}
-    test = copy.deepcopy(node.test, {id(n): known.get(n.id, n) for n in _names(node.test)})
+    names = (n for n in ast.walk(node.test) if isinstance(n, ast.Name) and n.id in known)
+    test = copy.deepcopy(node.test, {id(n): known[n.id] for n in names})
     return bool(truth(test, {}))
-
-
-def _names(node: ast.AST) -> Iterator[ast.Name]:
-    return (inner for inner in ast.walk(node) if isinstance(inner, ast.Name))
 
 
 def _is_option(node: ast.stmt) -> bool:

@@ -21,15 +21,6 @@ class _LatePattern(Generic[AnyStr]):
 
     def __getattr__(self, name: str) -> object:
         compiled = re.compile(self.pattern, self._flags)
-        for method in (
-            "search",
-            "match",
-            "fullmatch",
-            "split",
-            "findall",
-            "finditer",
-            "sub",
-            "subn",
-        ):
+        for method in "search match fullmatch split findall finditer sub subn".split():
             setattr(self, method, getattr(compiled, method))
         return getattr(compiled, name)

@@ -16,9 +16,8 @@ CONFIG_OPTION = late_pattern(
     r"-*(cfg|config|conf|opt|yaml|hparams|params|configuration|settings|exp_file)"
     r"([_-]?(file|path|name|filename|yaml))?$|-*(model|base|net)[_-](config|cfg)([_-](file|path))?$"
 )
-READS_WORDS = late_pattern(
-    r"\bsys\.argv\b|\bfrom_cli\(\)"
-)  # those of its command, without a parser
+# Of what reads the words of its command without a parser.
+READS_WORDS = late_pattern(r"\bsys\.argv\b|\bfrom_cli\(\)")
 # Settings of a run: a model does not depend on them.
 RUN_SETTING = late_pattern(
     r"(?i)\w*(lr|rank|world|gpus?|device|seed|dist\w*|output|dir|path|log\w*|batch_?size|workers?|"

@@ -122,11 +122,9 @@ def counts_in_table(
     for n, count in stated:
         values.setdefault((n, count.names[0]), set()).add(count.readings)
     heads = tuple(cell.text for cell in head)
-    units = {n: unit for n, _, _, unit in counts}
     # Functions and methods have a few parameters.
-    few = {n for n, unit in units.items() if not unit} - {
-        n for n, count in stated if not re.match("[0-9] ", count.text)
-    }
+    few = {n for n, _, _, unit in counts if not unit}
+    few -= {n for n, count in stated if not re.match("[0-9] ", count.text)}
     for n, count in stated:
         if n in few:
             continue
