@@ -115,6 +115,8 @@ def from_decorator(
             names = [part.strip() for part in str(first.value).split(",")]
             if name in names:
                 row = entry_of(item.args[1], number, tables)
+                if isinstance(row, ast.Call) and tail(dotted_name(row.func)) == "param":
+                    row = row.args[0] if len(names) == 1 else ast.Tuple(row.args, ast.Load())
                 if len(names) == 1:
                     return row
                 if isinstance(row, (ast.Tuple, ast.List)) and len(row.elts) == len(names):

@@ -26,8 +26,8 @@ _OPTION = late_pattern(r"--([A-Za-z_]\w*(?:\.\w+)+)[= ](?!-)([^$<>]+)$")
 
 
 class ConfigCommand(NamedTuple):
-    """A command that names a `config`, relative to the root; `words`: those after it; `place`:
-    where it stands."""
+    """A command that names a `config`, relative to the root; `words`: its others; `place`: where it
+    stands."""
 
     script: str
     config: str
@@ -40,7 +40,9 @@ class ConfigCommand(NamedTuple):
         changes: list[str] = []
         for word, value in zip(self.words, (*self.words[1:], ""), strict=False):
             match = _CHANGE.match(word)
-            if match and not (OF_RUN.match(match[1]) or RUN_SETTING.match(tail(match[1]))):
+            if match is None or word.endswith(CONFIG_SUFFIXES):
+                continue
+            if not (OF_RUN.match(match[1]) or RUN_SETTING.match(tail(match[1]))):
                 changes += [word] if match[2] else [word, value]
         return tuple(changes)
 
@@ -83,12 +85,13 @@ class ConfigCommands:
             words = command.words
             for at, (before, word) in enumerate(zip(("", *words), words, strict=False)):
                 flag, _, config = word.rpartition("=")
-                flag = flag or (before if before.startswith("-") else "")
+                start = at - (not flag and before.startswith("-"))
+                flag = flag or (before if start < at else "")
                 is_other = flag not in ("", "-c") and not CONFIG_OPTION.match(flag)
                 if config.endswith(CONFIG_SUFFIXES) and not is_other:  # as `--data coco.yaml` is
                     path = self.files.query.seen_from(script, config.removeprefix("./"))
-                    place = command.place
-                    commands.append(ConfigCommand(script, path, words[at + 1 :], place))
+                    others = words[:start] + words[at + 1 :]
+                    commands.append(ConfigCommand(script, path, others, command.place))
         return commands
 
     @cached_property

@@ -18,9 +18,15 @@ from msgspec import Struct
 
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import dotted_name, origin, tail
+from nparam_lint.evidence.commands import Command
 from nparam_lint.evidence.config_files import ModelNode, ToldRecipe
 from nparam_lint.evidence.later_changes import later_changes, note_on_change
-from nparam_lint.evidence.object_changes import joined_notes, note_on, skipped_settings
+from nparam_lint.evidence.object_changes import (
+    is_read,
+    joined_notes,
+    note_on,
+    skipped_settings,
+)
 from nparam_lint.evidence.options import default_text, option_calls, words_of
 from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.slices import Slice
@@ -84,7 +90,8 @@ class ConfigSlice(Slice):
 class ScriptModel(Struct, frozen=True):
     """What a script builds from a config file: the statements before, and the call. `symbol`: what
     is called, if that is known; `option`: how the file is given; `configs`: the files that it reads
-    by default; `note`: see `Way`; `keys`: what the call reads of the config."""
+    by default; `note`: see `Way`; `keys`: what the call reads of the config; `others`: the options
+    that the model may depend on besides."""
 
     option: str
     configs: Sequence[str]
@@ -93,6 +100,7 @@ class ScriptModel(Struct, frozen=True):
     symbol: Symbol | None
     note: str
     keys: frozenset[str]
+    others: Mapping[str, ast.Call]
 
 
 def _keys_read(call: ast.Call) -> frozenset[str]:
@@ -169,6 +177,14 @@ class ConfigScripts:
                 flags = [text for text in words if text[:1] == "-"]
                 defaults = [default_text(call) or "" for _, call in option_list]
                 call = ast.unparse(place.call)
+                is_ours = symbol is not None and symbol.kind != "outside"
+                text = query.text(symbol.where) if symbol and is_ours else ""
+                others = {
+                    name: option
+                    for name, option in option_calls([syntax])
+                    if is_read(name, f"{setup}\n{call}\n{text}")
+                    and not (RUN_SETTING.match(name) or CONFIG_OPTION.match(name))
+                }
                 return ScriptModel(
                     flags[-1] if flags else "",
                     [at.removeprefix("./") for at in defaults if at.endswith(CONFIG_SUFFIXES)],
@@ -177,6 +193,7 @@ class ConfigScripts:
                     symbol,
                     joined_notes(self._note(unknown, symbol), told),
                     _keys_read(place.call),
+                    others,
                 )
         return None
 
@@ -217,7 +234,9 @@ class ConfigScripts:
             return True, symbol
         target = tail(dotted_name(statement.targets[0]))
         is_pythons = name.partition(".")[0] in sys.stdlib_module_names  # a path, with "model" in it
-        return bool(_MODEL.match(target)) and not (is_pythons or does_work(name)), None
+        is_named = bool(_MODEL.match(target)) and not (is_pythons or does_work(name))
+        is_function = symbol is not None and symbol.kind == "function"
+        return is_named, symbol if is_function else None
 
     def _evaluated(self, node: ast.expr) -> Symbol | None:
         """The function of the project of which `eval("models." + name + ".get_net")` gives one; the
@@ -235,7 +254,9 @@ class ConfigScripts:
             return True
         if _NOT_READ.match(full) and does_work(full):
             return False
-        return not does_work(tail(full)) or bool(MAY_READ_CONFIG.search(full))
+        if not does_work(tail(full)) or MAY_READ_CONFIG.search(full):
+            return True
+        return self.files.calls.file_calls(path).is_plain(name)
 
     # --- which files they read --------------------------------------------------------------------
 
@@ -267,11 +288,15 @@ class ConfigScripts:
         symbol = called if is_model else symbol or called  # what it gives has no name but there
         if symbol is None:
             return
+        if Target(symbol.where, symbol.name) not in self.files.query.targets:
+            symbol = Symbol("outside", "", symbol.name)  # a registry looks it up: the file's model
         node = ModelNode(file.path, (), line, "script", model.call, symbol)
         places: dict[tuple[str, ...], str] = {(): ""}
         for command in self._commands:
             if command.config == file.path:
-                places.setdefault(command.changes, command.place)
+                given = Command(command.words, "").by_option(model.others)
+                words = [w for name in given if name in model.others for w in given[name]]
+                places.setdefault((*command.changes, *words), command.place)
         for changes, place in places.items():
             words = [script, *([model.option] if model.option else []), file.path, *changes]
             setup = f"import sys; sys.argv = {words!r}\n{self._environment}{model.setup}"

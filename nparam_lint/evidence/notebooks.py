@@ -12,7 +12,14 @@ from typing import TYPE_CHECKING
 from nparam_lint.discover.syntax import dotted_name
 from nparam_lint.evidence.file_calls import CalledFiles
 from nparam_lint.evidence.places import DEFINITIONS, IMPORTS, SourceText
-from nparam_lint.evidence.statements import does_work, expression, loads, source_of, stores
+from nparam_lint.evidence.statements import (
+    BUILTINS,
+    does_work,
+    expression,
+    loads,
+    source_of,
+    stores,
+)
 from nparam_lint.evidence.texts import LARGE, NO_NOTEBOOK, TEXT, TextCalls, code_of_notebook
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.notation import Target
@@ -27,7 +34,7 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.call_cuts import Cut
     from nparam_lint.evidence.places import Place
 
-_DEFINES_MODEL = late_pattern(rb"\bclass\s+\w+\s*\([^)]*(?:Module\b|\bnn\.)")
+_DEFINES_CLASS = late_pattern(rb"\bclass\s+\w+\s*\(\s*\w")
 _HOME = "builtins"  # a module whose names are there anyway
 
 
@@ -58,7 +65,7 @@ def recipes_of(query: EvidenceQuery, targets: Mapping[Target, str | None]) -> di
 
 def _notebook(files: CalledFiles, path: str) -> NotebookModels | None:
     content = files.query.content(path)
-    if len(content) > LARGE or not _DEFINES_MODEL.search(content):
+    if len(content) > LARGE or not _DEFINES_CLASS.search(content):
         return None
     with suppress(*NO_NOTEBOOK):  # which is said where calls are looked for
         code = code_of_notebook(content.decode("utf-8", "replace"))
@@ -133,6 +140,7 @@ class NotebookModels(TextCalls):
         made = (node for node in statements if not isinstance(node, IMPORTS))
         names = {name for node in made for name in stores(node)}
         todo: list[ast.AST] = [call, *statements]
+        stars = [node for node in self.tree.body if "*" in stores(node)]
         while todo:
             for name in loads(todo.pop()) - names:
                 names.add(name)
@@ -141,6 +149,7 @@ class NotebookModels(TextCalls):
                 body = (node for node in self.tree.body if isinstance(node, kinds))
                 every = [node for node in body if name in stores(node)]
                 before = [node for node in every if node.lineno < call.lineno] or every
-                needed |= dict.fromkeys(before[-1:])
+                defining = before[-1:] if every or name in BUILTINS else stars
+                needed |= dict.fromkeys(defining)
                 todo += before[-1:]
         return sorted(needed, key=lambda node: (not isinstance(node, IMPORTS), node.lineno))

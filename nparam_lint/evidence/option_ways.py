@@ -52,6 +52,7 @@ if TYPE_CHECKING:
 _FLAGS = "__import__('absl.flags').flags.FLAGS"
 _PARSES = late_pattern(r"\.parse(_known)?_args\(")
 _SUBCOMMAND = late_pattern(r"add_subparsers\([^()]*\bdest\s*=\s*[\"'](\w+)")
+_SETS_GLOBALS = late_pattern(r"exec\(open\(|globals\(\)\[")
 _FLAGS_ARE_PARSED = f"{_FLAGS}.mark_as_parsed()"
 
 
@@ -307,8 +308,9 @@ class OptionWays:
     def reader_of_words(self) -> list[ast.stmt] | None:
         """What has to run before in a script that reads the words of its command itself: nothing;
         or what sets its globals, which have defaults. None: it does not read them."""
-        for node in self.home.tree.body if "exec(open(" in self.home.text.text else ():
-            if isinstance(node, ast.Expr) and ast.unparse(node).startswith("exec(open("):
+        for node in self.home.tree.body if _SETS_GLOBALS.search(self.home.text.text) else ():
+            code = ast.unparse(node) if isinstance(node, (ast.Expr, ast.For)) else ""
+            if code.startswith("exec(open(") or ("sys.argv" in code and "globals()" in code):
                 return [node]  # as nanoGPT does it
         for text, function in self.called:
             if READS_WORDS.search(text.text) and READS_WORDS.search(ast.unparse(function)):

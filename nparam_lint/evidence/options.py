@@ -263,7 +263,9 @@ def truth(test: ast.expr, options: dict[str, ast.Call]) -> bool | None:
             sides = [_value(side, options) for side in (test.left, test.comparators[0])]
             return bool(compare(*sides)) if compare else None
     if isinstance(test, ast.Call) and tail(dotted_name(test.func)) in _ASKS_FOR_FILES:
-        return False  # what a script has written or fetched is not there
+        attributes = (node.attr for node in ast.walk(test) if isinstance(node, ast.Attribute))
+        is_config = any(map(CONFIG_OPTION.match, attributes))
+        return None if is_config else False  # what a script has written or fetched is not there
     if isinstance(test, (ast.Attribute, ast.Constant)):
         with suppress(ValueError):
             return bool(_value(test, options))

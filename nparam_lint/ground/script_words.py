@@ -20,7 +20,8 @@ CONFIG_OPTION = late_pattern(
 READS_WORDS = late_pattern(r"\bsys\.argv\b|\bfrom_cli\(\)")
 # Settings of a run: a model does not depend on them.
 RUN_SETTING = late_pattern(
-    r"(?i)\w*(lr|rank|world|gpus?|device|seed|dist\w*|output|dir|path|log\w*|batch_?size|workers?|"
+    r"(?i)(?!(\w*_)?(model|net(work)?|arch|backbone|encoder)_name$)"
+    r"\w*(lr|rank|world|gpus?|device|seed|dist\w*|output|dir|path|log\w*|batch_?size|workers?|"
     r"steps?|epochs?|time|name|resume|tag|verbose|debug|quiet|amp|fp16|bf16)$"
 )
 # Calls of what has a model's name as an argument, or is looked up by it.
