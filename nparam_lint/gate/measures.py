@@ -31,6 +31,7 @@ _LINEAR = late_pattern(r"(?:^|\.)Linear$")
 # CIFAR, Tiny ImageNet, ImageNet-1k, ImageNet-21K-P, ImageNet-22k
 _CLASSES = (10, 100, 200, 1000, 10_450, 11_221, 21_841, 21_843)
 _MOST_FEATURES = 8193  # and a bias, of one class
+OF_FUSED = late_pattern(r"\bis it (after its|with each norm fused)")
 OF_OTHER_DATA = " classes"  # so ends what is said of a number that is another model's
 _DEEPEST = 2  # levels of modules that people call a part of the model
 _NARROW, _ROUNDED = 0.015, 0.1  # of a number that is no other by chance

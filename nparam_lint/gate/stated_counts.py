@@ -67,6 +67,8 @@ _TASK = late_pattern(
     |recall|pckh?|(?-i:AR)|mota|hota|idf1|mpjpe|abs.?rel|psnr|ssim|fid|wer)(?![a-z])""",
     re.IGNORECASE | re.VERBOSE,
 )
+# What a model has then may be less than what it is built with.
+_INFERENCE = late_pattern(r"(?<![a-z])(?:deploy|inference|fused)", re.IGNORECASE)
 _PARTS = frozenset("encoder decoder backbone neck head".split())
 _OF_ANOTHER = "this is what "  # so begins what is said of a number that is another size's
 _LONGEST_HEADER = 100_000_000  # bytes, as the format's own reader allows
@@ -465,13 +467,17 @@ def _outcome(
         if measures.is_of_named_part(text, bounds, model.measured):
             return StatedOutcome(at, count)
         explanation = measures.fitting_measure("this", bounds, model.measured)
+        is_of_inference = bool(_INFERENCE.search(count.text))
+        if is_of_inference and measures.OF_FUSED.search(explanation):
+            right, explanation = model, ""
         if not explanation and count.is_name and (other := fitting(names.beside(model))):
             explanation = f"{_OF_ANOTHER}{other.name} has"
         is_clear = _is_of(model, models, count, names) and _is_near(model, at, count)
         is_clear &= not _is_any_size(model, near, count)
-        is_clear &= model_names.is_plain(count, model)
+        is_clear &= model_names.is_plain(count, model) and not is_of_inference
         is_clear &= not explanation.endswith(measures.OF_OTHER_DATA)
         is_clear &= not any(_is_rounded_up(model.amount(count) or 0, b) for b in bounds)
+        is_clear |= right is not None
         strength = binding.strength if is_clear else "likely"
         if not (is_clear or explanation):  # of several, it is most likely about the nearest
 

@@ -7,13 +7,14 @@ import re
 from nparam_lint.ground.notation import Selector
 from nparam_lint.ground.patterns import late_pattern
 
+WITHOUT_EMBEDDINGS = (
+    r"(?:w/?o\.?|without|excl\w*\.?|not\s+counting)\s+"
+    r"(?:(?:its|the|any|all|token|word|input|vocabulary)\s+){0,2}emb(?:ed\w*)?"
+)
 _MEASURES = (  # the first whose word stands in the text
-    (
-        late_pattern(r"non[-_\s]?embed|w/?o\.?\s+emb|without\s+embed|excl\w*\.?\s+embed"),
-        "non_embedding",
-    ),
+    (late_pattern(rf"non[-_\s]?embed|{WITHOUT_EMBEDDINGS}"), "non_embedding"),
     (late_pattern(r"non[-_\s]?trainable|frozen"), "frozen"),
-    (late_pattern(r"trainable|learn"), "trainable"),
+    (late_pattern(r"(?:train|tun)able|learn"), "trainable"),
     (late_pattern(r"activ|\bact\.?\b"), "active"),
 )
 # Before a number.

@@ -19,6 +19,7 @@ from nparam_lint.discover.claims.count_words import (
     LIMITS,
     NOUN_ABROAD,
     UNIT_ABROAD,
+    WITHOUT_EMBEDDINGS,
     selector_of,
     written_value,
 )
@@ -48,14 +49,14 @@ _COUNT = rf"""
     (?:\s*(?:[-–—]|\bto\b)\s*(?P<high>{_NUMBER})(?P<high_suffix>{_SUFFIX})?)?
     (?:-a[0-9.]+[kmbt]\b)?
 """
-_QUALIFIER = r"""(?:total|overall|unique|model|network|learn[ae]ble|(?:non-?)?trainable|frozen
-    |non[-_\s]?embedding)"""
+_QUALIFIER = r"""(?:total|overall|unique|model|network|learn[ae]ble|tunable|(?:non-?)?trainable
+    |frozen|non[-_\s]?embedding)"""
 _NOUN = r"param(?:eter)?s?"
 _FLAGS = re.IGNORECASE | re.VERBOSE
 _NUMBER_FIRST = late_pattern(
     rf"""
     {_COUNT}(?:[\s-]*(?P<what>(?:{_QUALIFIER}[\s-]+){{0,2}})\#?{_NOUN}(?![\w=-])
-    (?:\s+(?:in\s+)?total\b)?
+    (?:\s+(?:in\s+)?total\b)?(?P<what_after>\s*[(,]?\s*{WITHOUT_EMBEDDINGS}\)?)?
     |\s+(?P<what_alone>non[-_\s]?embedding)\b)""",
     _FLAGS,
 )
@@ -232,7 +233,8 @@ def _phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
             if value is None or match.start("low") in offsets or not _is_of_class(sentence, match):
                 continue
             offsets.add(match.start("low"))
-            selector = selector_of(f"{groups['what'] or ''}{groups.get('what_alone') or ''}")
+            words = (groups.get(name) for name in ("what", "what_alone", "what_after"))
+            selector = selector_of(" ".join(filter(None, words)))
             start = match.start("phrase") if "phrase" in groups else match.start()
             phrase = " ".join(sentence[start : match.end()].split())
             count = min(match.start(g) for g in ("limit", "about", "low") if groups[g])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.discover.claims.count_words import (
     NOUN_ABROAD,
     UNIT_ABROAD,
+    WITHOUT_EMBEDDINGS,
     plain_number,
     suffix_of,
     written_value,
@@ -19,13 +20,15 @@ from nparam_lint.ground.patterns import late_pattern
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_QUALIFIER = r"""(?:total|overall|model|network|trainable|learnable|non[-_\s]?trainable
+_QUALIFIER = r"""(?:total|overall|model|network|trainable|tunable|learnable|non[-_\s]?trainable
     |active|activated|frozen|non[-_\s]?embedding)"""
+_STAGE = r"(?:train(?:ing)?|deploy(?:ed|ment)?|inference|fused)(?:\s+time)?"
 _HEAD = late_pattern(
     rf"""(?:(?:number|num\.?|no\.?|nb\.?|\#|n)[\s_]*(?:of[\s_]+)?)?(?:{_QUALIFIER}[\s_]+){{0,2}}
     (?:model[\s_]+|模型)?\#?\s*(?:param(?:eter)?s?|{NOUN_ABROAD})\.?\s?\#?(?:[\s_]*(?:count|number|size))?
+    (?:\s+(?:at|for|during)\s+{_STAGE}|[\s,]*[(\[]?\s*{WITHOUT_EMBEDDINGS}\s*[)\]]?)?
     (?:[\s,_]*(?:in[\s_]+)?[(\[/（]?\s*(?P<unit>[kmgbt]|mi?b|megabytes?|thousands?|millions?|billions?|mil|mn|bn|{UNIT_ABROAD}|1e[36]|(?:×\s?)?10(?:\^?[36]|[³⁶]))\s*[)\]）]?)?
-    (?:\s*[(\[（]\s*(?:total|trainable)\s*[)\]])?\s*[↓*:]?""",
+    (?:\s*[(\[（]\s*(?:total|trainable|{_STAGE})\s*[)\]])?\s*[↓*:]?""",
     re.IGNORECASE | re.VERBOSE,
 )
 _KEY = late_pattern(
