@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 from contextlib import suppress
 from itertools import starmap
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -31,13 +32,15 @@ _FILES = 3  # other files through which arguments are followed
 
 class Cut(Struct, frozen=True):
     """The statements for a call, in the names of the file `home`. `loops`: other entries of a table
-    give other ways; `unknown`: see `Slice`; `read`: what the model reads beside its arguments."""
+    give other ways; `unknown`: see `Slice`; `read`: what the model reads beside its arguments;
+    `of_caller`: what calls the function around it gives some of them."""
 
     home: FileCalls
     statements: Sequence[ast.stmt]
     loops: bool
     unknown: dict[tuple[str, str], str]
     read: Sequence[ast.AST] = ()
+    of_caller: bool = False
 
 
 class CallCuts:
@@ -80,6 +83,22 @@ class CallCuts:
         return replace(cut, unknown=cut.unknown | unknown)
 
     def _of_all(self, place: Place, nodes: Sequence[ast.AST], entry: int, depth: int) -> Cut:
+        """The statements that these need, and the conditions around the call that choose by a name.
+        Where what those ask for cannot be had, without them, unless a caller gives arguments: it
+        may be one that takes another branch."""
+        try:
+            return self._followed(place, nodes, entry, depth, guards=True)
+        except NoWay as why:
+            if not why.guarded:
+                raise
+            cut = self._followed(place, nodes, entry, depth, guards=False)
+            if cut.of_caller:
+                raise
+            return cut
+
+    def _followed(
+        self, place: Place, nodes: Sequence[ast.AST], entry: int, depth: int, *, guards: bool
+    ) -> Cut:
         """The statements that these need, those of the files that call the function too. What only
         sets attributes by what is not run is left out; where that is not enough, the first call
         that is not run is why there is no way."""
@@ -93,34 +112,58 @@ class CallCuts:
                 lost=lost,
                 chosen=self.chosen,
                 with_defaults=with_defaults,
+                guards=guards,
             )
             try:
-                return Cut(self.calls, part.of(place, *nodes), part.loops, part.unknown)
+                statements = part.of(place, *nodes)
+                return Cut(
+                    self.calls, statements, part.loops, part.unknown, of_caller=bool(part.local)
+                )
             except NotRun as why:
                 first = first or why
+                first.guarded |= part.guarded
                 if not why.name or why.name in lost | loads(*nodes):
                     raise first from None
                 lost |= {why.name}
             except NeedsCaller as why:
-                function = why.function
-                callers = self.calls.search.callers(self.calls.path, self._called(function))
-                # A factory has its ways beside: what it gives by itself, and each call of it.
-                factory = Target(self.calls.path, function.name)
-                is_told = why.has_default and factory in self.calls.search.query.targets
-                for calls, caller in callers if depth < _FILES and not is_told else ():
-                    if why.has_default and TEST_FILE.search(calls.path):
-                        continue
-                    try:
-                        return self._outside(function, calls, caller, place, nodes, entry, depth)
-                    except NotRun as reason:
-                        first = first or (None if why.has_default else reason)
-                    except NoWay:
-                        pass
+                why.guarded = part.guarded
+                cut, reason = self._by_callers(why, part, place, nodes, depth)
+                first = first or reason
+                if cut:
+                    return cut
                 if not why.has_default:
                     raise first or why from None
-                with_defaults.add(key_of(function))
+                with_defaults.update(map(key_of, why.functions))
             except NoWay as why:
+                why.guarded |= part.guarded
                 raise first or why from None
+
+    def _by_callers(
+        self, why: NeedsCaller, part: Slice, place: Place, nodes: Sequence[ast.AST], depth: int
+    ) -> tuple[Cut | None, NotRun | None]:
+        """With what other files give the functions around a place; or the first call there that is
+        not run."""
+        search, first = self.calls.search, None
+        # A factory has its ways beside: what it gives by itself, and each call of it.
+        factories = {Target(self.calls.path, function.name) for function in why.functions}
+        if depth >= _FILES or (why.has_default and not factories.isdisjoint(search.query.targets)):
+            return None, None
+        calling = [
+            (function, calls, caller)
+            for function in sorted(why.functions, key=attrgetter("lineno"))
+            for calls, caller in search.callers(self.calls.path, self._called(function))
+            if not (why.has_default and TEST_FILE.search(calls.path))
+        ]
+        for function, calls, caller in part.in_turn(calling):
+            try:
+                cut = self._outside(function, calls, caller, place, nodes, part, depth)
+                return replace(cut, loops=cut.loops or part.loops, of_caller=True), None
+            except NotRun as reason:
+                reason.guarded |= part.guarded
+                first = first or (None if why.has_default else reason)
+            except NoWay:
+                pass
+        return None, first
 
     def _called(self, function: Function) -> Symbol:
         """What is called to run a function: a class, for its constructor."""
@@ -139,18 +182,24 @@ class CallCuts:
         caller: Place,
         place: Place,
         nodes: Sequence[ast.AST],
-        entry: int,
+        before: Slice,
         depth: int,
     ) -> Cut:
         """As `of`, with the arguments that another file gives a function of this one."""
-        part = Slice(self.calls.text, entry=entry, outside=function, chosen=self.chosen)
+        part = Slice(
+            self.calls.text,
+            entry=before.entry,
+            outside=function,
+            chosen=self.chosen,
+            guards=before.guards,
+        )
         statements = part.of(place, *nodes)
         is_method = self._called(function).kind == "class"
         arguments = arguments_of(function, caller.call, is_method)
         values = {
             n: arguments.get(n) or part.default(function, n) for n in sorted(part.given_outside)
         }
-        outer = CallCuts(calls, self.chosen).of(caller, [*values.values()], entry, depth + 1)
+        outer = CallCuts(calls, self.chosen).of(caller, [*values.values()], before.entry, depth + 1)
         bound = {name for node in outer.statements for name in stores(node)} | set(values)
         globals_read = loads(*nodes, *statements) & self.calls.text.names
         renamed = under_other_names(values)

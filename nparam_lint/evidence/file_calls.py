@@ -35,7 +35,7 @@ from nparam_lint.evidence.named_models import (
 )
 from nparam_lint.evidence.object_changes import joined_notes
 from nparam_lint.evidence.option_ways import OptionWays
-from nparam_lint.evidence.options import parsed_names, uses
+from nparam_lint.evidence.options import is_reached, parsed_names, uses
 from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.shorten import shortened
 from nparam_lint.evidence.slices import LeftOut
@@ -78,7 +78,8 @@ if TYPE_CHECKING:
 SCRIPT, FACTORY, TEST, INSIDE = 10, 16, 30, 40  # ranks
 _CONFIG_READERS = ("from_pretrained", "from_json_file")
 _INI_PARSERS = {"ConfigParser", "RawConfigParser", "SafeConfigParser"}
-_ENTRIES = 3  # of a table that a loop runs over
+_ENTRIES = 3  # of a table that a loop runs over, and callers that a condition chooses by
+_TRIED = 9  # of them, with those that do not come to the call
 
 
 def find_calls(files: CalledFiles, _: object) -> Iterator[Evidence]:
@@ -452,7 +453,8 @@ class FileCalls:
                 yield from self.built(place, target, part, named, unchanged, as_made=True)
                 return
         cuts = CallCuts(self, named.as_default(self.text.options)) if named else self.cuts
-        for entry in range(_ENTRIES):
+        reached = 0
+        for entry in range(_TRIED):
             try:
                 cut = cuts.with_globals(place, target, nodes, entry)
                 home = cut.home
@@ -492,6 +494,10 @@ class FileCalls:
                 needed, short = shortened([*statements, *after], call)
                 if needed and is_inside:
                     return
+                if any(is_reached(node) is False for node in needed):
+                    continue
+                needed = [node for node in needed if not is_reached(node)]
+                reached += 1
                 needed_cut = replace(cut, statements=needed)
                 evidence = self.evidence_of(target, short, needed_cut, at, rank, part)
                 if later:
@@ -505,7 +511,7 @@ class FileCalls:
                 whole_note = joined_notes(note, default, option_note, told)
                 way = replace(evidence.way, note=whole_note, command=command, name=config)
                 yield replace(evidence, way=way)
-            if not cut.loops:
+            if not cut.loops or reached >= _ENTRIES * len(filled):
                 return
 
     def built_as_imported(

@@ -133,7 +133,8 @@ class OptionWays:
                 return
         if compose := next(composes(self.statements), None):
             for command in commands:
-                statements = composed_as_said(self.filled(), command.words)
+                composed = composed_as_said(self.filled(), command.words)
+                statements = [*asked(composed, self.every_option)]
                 yield FilledIn(statements, "", command.place, self.config_of(command))
             if ast.unparse(compose.args[0]) == "None":
                 if not commands:
@@ -152,8 +153,9 @@ class OptionWays:
             needs_command = commanded and any(map(lacks_value, self.options_elsewhere.values()))
             if not needs_command:
                 statements = self.filled()
-                defaults = map(default_text, self.every_option.values())
-                if any((text or "").endswith(CONFIG_SUFFIXES) for text in defaults):
+                defaults = [default_text(option) or "" for option in self.every_option.values()]
+                is_configured = any(text.endswith(CONFIG_SUFFIXES) for text in defaults)
+                if is_configured or next(composes(statements), None):
                     statements = [*asked(statements, self.every_option)]
                 yield FilledIn(statements, " ".join(["with", *chosen]) if chosen else "")
         except NeedsCommand as why:

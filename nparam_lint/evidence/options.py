@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from nparam_lint.discover.syntax import dotted_name, tail, text_of
 from nparam_lint.evidence.statements import (
+    NOT_REACHED,
     Assumption,
     NoWay,
     OptionValue,
@@ -200,9 +201,15 @@ def asked(statements: Iterable[ast.stmt], options: Mapping[str, ast.Call]) -> It
             yield node
             continue
         assert isinstance(node, Assumption)
-        place = ast.unparse(node.targets[0])
-        words = f"this is built where {place} is {needed!r}"
-        yield ast.parse(f"if {place} != {needed!r}: raise ValueError({words!r})").body[0]
+        test = f"{ast.unparse(node.targets[0])} != {needed!r}"
+        yield ast.parse(f"if {test}: {NOT_REACHED}").body[0]
+
+
+def is_reached(node: ast.stmt) -> bool | None:
+    """Whether a condition that is asked holds, where that is known."""
+    is_asked = isinstance(node, ast.If) and ast.unparse(node.body[0]) == NOT_REACHED
+    holds = truth(node.test, {}) if isinstance(node, ast.If) and is_asked else None
+    return None if holds is None else not holds
 
 
 def contradicts(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import field
 
@@ -29,6 +29,7 @@ from nparam_lint.evidence.places import Frame, Place
 from nparam_lint.evidence.statement_slices import StatementSlice
 from nparam_lint.evidence.statements import (
     BUILTINS,
+    NOT_REACHED,
     Assumption,
     NoWay,
     OptionValue,
@@ -43,6 +44,7 @@ from nparam_lint.evidence.statements import (
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
+_Caller = TypeVar("_Caller")
 _DEEP = 4  # calls of functions that are followed to their callers
 _LONG = 40  # statements; options of a parser are not counted
 _SCOPES = (ast.Module, ast.ClassDef, *FUNCTIONS)
@@ -55,11 +57,12 @@ class LeftOut(NoWay):
 
 
 class NeedsCaller(NoWay):
-    """Nothing in the file gives a parameter of a function its value, but for its default."""
+    """Nothing in the file gives a parameter of a function its value, but for its default.
+    `functions`: that one; of several that call the one around a place, each."""
 
     def __init__(self, function: Function, name: str, *, has_default: bool = False) -> None:
         super().__init__(f"{name} is an argument of {function.name}")
-        self.function, self.has_default = function, has_default
+        self.functions, self.has_default = [function], has_default
 
 
 def key_of(function: Function) -> tuple[str, int]:
@@ -75,6 +78,8 @@ class Slice(StatementSlice):
     with_defaults: Container[tuple[str, int]] | None = None  # None: all
     outside: Function | None = None  # the function whose arguments another file gives
     given_outside: set[str] = field(default_factory=set)  # of them, those that are needed
+    guards: bool = False  # whether conditions that choose by a name are asked
+    guarded: bool = False  # whether there was one
     loops: bool = False
     local: set[str] = field(default_factory=set)  # what callers' scopes have made
     owners: set[str] = field(default_factory=set)  # classes that `self` was of
@@ -191,7 +196,12 @@ class Slice(StatementSlice):
             return [ast.fix_missing_locations(Assumption([target], value, lineno=1))]
         if holds is False and loads(test) & need:
             raise NoWay("not with the defaults")
-        return []
+        if not (self.guards and _chooses(test)):
+            return []
+        self.guarded = True
+        self.check(test)
+        need |= loads(test) - BUILTINS
+        return ast.parse(f"if not ({ast.unparse(test)}): {NOT_REACHED}").body
 
     def entered(self, target: ast.expr, table: ast.expr, need: set[str]) -> list[ast.stmt]:
         """A loop's variables have the values of one entry of its table."""
@@ -244,34 +254,45 @@ class Slice(StatementSlice):
         called = f"self.{name}" if is_method else name
         if isinstance(owner, ast.ClassDef) and name == "__init__":
             called = name = owner.name
-        reason: NeedsCaller | None = None
-        is_called = False
-        for caller in self.text.callers(name) if depth < _DEEP else ():
-            is_other = called != name and (
-                owner not in caller.classes or dotted_name(caller.call.func) != called
-            )
-            if is_other or function in caller.functions:
-                continue
-            is_called = True
+        calling = [
+            caller
+            for caller in (self.text.callers(name) if depth < _DEEP else ())
+            if called == name
+            or (owner in caller.classes and dotted_name(caller.call.func) == called)
+            if function not in caller.functions
+        ]
+        needing: list[NeedsCaller] = []
+        for caller in self.in_turn(calling):
             saved = set(need), set(self.local)
             try:
                 return self.from_caller(function, caller, parameters, need, is_method, depth)
             except NoWay as why:
-                reason = why if isinstance(why, NeedsCaller) else reason
+                needing += [why] if isinstance(why, NeedsCaller) else []
                 need.clear()
                 need |= saved[0]
                 self.local = saved[1]
         has_defaults = bool(parameters) and default_values(function).keys() >= set(parameters)
         is_asked = self.with_defaults is not None and key_of(function) not in self.with_defaults
-        if has_defaults and is_asked and not (is_called or function.decorator_list):
+        if has_defaults and is_asked and not (calling or function.decorator_list):
             raise NeedsCaller(function, parameters[0], has_default=True)
         try:
             values = {name: self.default(function, name) for name in parameters}
-        except NeedsCaller as why:
-            raise reason or why from None
+        except NeedsCaller:
+            if not needing:
+                raise
+            needing[-1].functions = [called for why in needing for called in why.functions]
+            raise needing[-1] from None
         self.check(*values.values())
         need |= loads(*values.values()) - BUILTINS
         return self.assignments(function, values, ())
+
+    def in_turn(self, callers: list[_Caller]) -> list[_Caller]:
+        """The callers, each first for one entry, where a condition chooses by what they give."""
+        if not self.guarded or len(callers) < 2:
+            return callers
+        self.loops = True
+        first = self.entry % len(callers)
+        return [*callers[first:], *callers[:first]]
 
     def assignments(
         self, function: Function, values: Mapping[str, ast.expr], given: Container[str]
@@ -377,6 +398,25 @@ class Slice(StatementSlice):
             need.add(owner.name)
             statements = [statement, *statements]
         return statements + bound
+
+
+def _chooses(test: ast.expr) -> bool:
+    """Whether a condition chooses by a name: `kind == "unet"`, `config["kind"] in ("a", "b")`."""
+    match test:
+        case ast.Compare(left, [ast.Eq() | ast.In()], [right]):
+            pass
+        case _:
+            return False
+    match left:
+        case ast.Call(ast.Attribute(value, "lower" | "upper" | "get")):
+            left = value
+        case ast.Subscript(value, ast.Constant()):
+            left = value
+    is_name = isinstance(left, ast.Name) and left.id != "__name__"
+    is_own = isinstance(left, ast.Attribute) and is_self(left.value)
+    values = getattr(right, "elts", [right])
+    texts = all(isinstance(v, ast.Constant) and isinstance(v.value, str) for v in values)
+    return (is_name or is_own) and bool(values) and texts
 
 
 def _leaves_out(node: ast.stmt, entry: ast.stmt) -> bool:

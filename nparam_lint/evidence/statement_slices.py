@@ -21,6 +21,7 @@ from nparam_lint.evidence.statements import (
     changes,
     ends_script,
     loads,
+    mutated,
     stores,
     targets_of,
     values_given,
@@ -156,7 +157,8 @@ class StatementSlice(Struct):
             return []
         targets = targets_of(node)
         names = {name for target in targets for name in stores(target)}
-        parts = {name for target in targets for name in changed(target)} | variables_set(node)
+        parts = {name for target in targets for name in changed(target)}
+        parts |= variables_set(node) | mutated(node.value)
         if not (names | parts) & need:
             return []
         node = self.with_usual_sizes(node)

@@ -16,6 +16,7 @@ from nparam_lint.ground.script_words import (
     CHANGES,
     DATA_FILE,
     LOADS_CONFIG,
+    MUTATES,
     SETS_CONFIG,
     SETS_VARIABLE,
     SLICE_FUNCTIONS,
@@ -35,8 +36,14 @@ _EXITS = ("exit", "quit", "sys.exit", "os._exit")
 BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__"}
 
 
+NOT_REACHED = "raise StopIteration"  # for the worker: the call is none
+
+
 class NoWay(Exception):
-    """What a call needs cannot be said without running what must not be run."""
+    """What a call needs cannot be said without running what must not be run. `guarded`: a condition
+    that is asked needs it, or may."""
+
+    guarded = False
 
 
 class NotRun(NoWay):
@@ -135,6 +142,13 @@ def changed_by_call(call: ast.Call) -> tuple[str, bool]:
     about, is_loader = dotted_name(first), LOADS_CONFIG.search(name) and len(call.args) > 1
     is_change = name == "setattr" or re.search(r"update|merge|override|overwrite", name)
     return about, bool(is_change or is_loader)
+
+
+def mutated(node: ast.AST) -> set[str]:
+    """The names of the objects of which methods that change them are called for their values:
+    `depth = options.pop("depth")`."""
+    methods = (call.func for call in calls_in(node) if isinstance(call.func, ast.Attribute))
+    return {name for func in methods if MUTATES.match(func.attr) for name in changed(func)}
 
 
 def variables_set(node: ast.AST) -> set[str]:
@@ -244,7 +258,7 @@ def changes(node: ast.AST) -> frozenset[str]:
         elif isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call):
             name, is_change = changed_by_call(inner.value)
             names |= {name} if is_change else set()
-    return frozenset(names)
+    return frozenset(names | mutated(node))
 
 
 def parsed(text: str | bytes) -> ast.Module:

@@ -153,6 +153,7 @@ UNSAFE_METHODS = frozenset(
     "_exit abort fork forkpty killpg load save memmap fromfile system execv chdir exit kill".split()
 )
 # Methods that change the object they belong to, and nothing else.
+MUTATES = late_pattern(r"(pop|popitem|setdefault|update|append|extend|insert|remove|clear)$")
 CHANGES = late_pattern(
     r"(append|extend|insert|update|setdefault|pop|add|remove|clear|sort|add_(\w+_)?arguments?|"
     r"add_argument_group|add_mutually_exclusive_group|set_defaults|set_\w+|__setattr__|merge_\w+|"

@@ -121,8 +121,8 @@ class Call:
             if self.recipe.setup:
                 try:
                     exec(compile(self.recipe.setup, "<nparam setup>", "exec"), names)
-                except StopIteration as error:  # see `entry_of`: the call is not reached
-                    reason = "the loop around the call has fewer entries"
+                except StopIteration as error:  # see `entry_of`, and `NOT_REACHED`
+                    reason = "the call is not reached"
                     raise Failure("NPL004", "not_a_model", reason) from error
         else:
             arguments = self.recipe.arguments

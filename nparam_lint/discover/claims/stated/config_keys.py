@@ -72,7 +72,8 @@ def counts_in_keys(lines: Sequence[str], *, in_file: bool = False) -> Iterator[S
             value = entry["value"].strip().strip("\"'")
             readings = readings_of(value, named[0]) if named else ()
             is_large = value[-1:].isalpha() or "." in value or len(value) > _SHORT
-            if named and readings and (named[1] or is_large) and not is_of_run(outline.key):
+            says_count = named is not None and named[1] and (named[0] or len(value) > 1)
+            if readings and (says_count or is_large) and not is_of_run(outline.key):
                 inside = _around(code, entry.start())
                 counts.append((number, entry, value, readings, (outline, inside)))
     for number, entry, value, readings, (block, inside) in counts:  # the blocks are read now

@@ -136,7 +136,8 @@ def _count(key: str, value: ast.expr, lines: Sequence[str]) -> StatedCount | Non
     is_large = not isinstance(value.value, int) or value.value >= _LEAST
     before = lines[value.lineno - 1].encode()
     text = before[value.col_offset : value.end_col_offset].decode("utf-8", "replace").strip("\"'")
-    readings = readings_of(text, unit[0]) if is_number and (unit[1] or is_large) else ()
+    says_count = unit[1] and (unit[0] or len(text) > 1)
+    readings = readings_of(text, unit[0]) if is_number and (says_count or is_large) else ()
     if not readings:
         return None
     column = len(before[: value.col_offset].decode()) + 1 + isinstance(value.value, str)
