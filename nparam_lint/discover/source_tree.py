@@ -7,6 +7,7 @@ import sys
 from contextlib import suppress
 from functools import cached_property, wraps
 from itertools import pairwise
+from posixpath import normpath
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from msgspec.structs import replace
@@ -291,7 +292,8 @@ class SourceTree:
             return None
         # A directory from which scripts import is no package itself, unless they say so.
         source = self.source(path) if b"sys.path" in self.source(path) else b""
-        added = re.findall(r"[\"'/](\w+)[\"'/]", source.decode("utf-8", "replace"))
+        text = source.decode("utf-8", "replace")
+        added = re.findall(r"[\"'/]([\w-]+)[\"'/]", text)
         roots = [
             root
             for root in holders
@@ -300,6 +302,10 @@ class SourceTree:
             and not self._is_project_of(join(root, head))
             and not self._wraps_or_belongs(path, module, root)
         ]
+        if len(roots) > 1:  # one of them is added by its path, from beside the script or the top
+            paths = re.findall(r"sys\.path\.\w+\([^\n]*?[\"']([^\"'\n]+)[\"']", text)
+            beside = (normpath(join(at, added)) for at in (parent(path), "") for added in paths)
+            roots = [root for root in beside if root in roots][:1]
         return (roots[0], join(roots[0], relative)) if len(roots) == 1 else None
 
     def _is_project_of(self, folder: str) -> bool:

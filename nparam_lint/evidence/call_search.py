@@ -74,6 +74,7 @@ _EACH_LOOK_UP = [
 # Comments and doctests. These begin with a plain text, too, and look back for the line's start.
 _NO_CODE = late_pattern(rb"\n[ \t]*(#|>>> |\.\.\. ).*")
 _IN_TABLE = late_pattern(IN_TABLE.encode())
+_ENDS = (b"](", b"].", b").")  # of what is looked up there
 _BUILD = r"(?:build|make|create|instantiate|construct|init|get)(?:_?(?:model|net\w*))?"
 _BUILDS = late_pattern(rf"{_BUILD}$")
 _ALIAS = late_pattern(rb"\b(\w+)[ \t]+as[ \t]+(\w+)")
@@ -136,7 +137,7 @@ class CallSearch:
             return False
         if any(pattern.search(content) for pattern in _EACH_LOOK_UP):
             return True
-        if b"](" in content and _IN_TABLE.search(content):
+        if any(end in content for end in _ENDS) and _IN_TABLE.search(content):
             return True
         names = self.named_in(content)
         if not names:

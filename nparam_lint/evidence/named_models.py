@@ -7,8 +7,9 @@ import ast
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from nparam_lint.discover.syntax import IN_MODULE, called_name, dotted_name, text_of
-from nparam_lint.evidence.literal_tables import read_table
+from nparam_lint.discover.syntax import IN_MODULE, called_name, dotted_name, flat, text_of
+from nparam_lint.evidence.arguments import arguments_known
+from nparam_lint.evidence.literal_tables import read_table, tables_in
 from nparam_lint.evidence.options import default_text, defaulting_to, value_in, variants, words_for
 from nparam_lint.evidence.statements import NoWay
 from nparam_lint.ground.patterns import late_pattern
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from nparam_lint.evidence.file_calls import FileCalls
-    from nparam_lint.evidence.literal_tables import Entry
+    from nparam_lint.evidence.literal_tables import Entry, SizeTable
     from nparam_lint.ground.notation import Target
 
 LOOKED_UP = late_pattern("|".join(LOOK_UPS) + r"|globals\(\)\[[^\]]*\]\(")
@@ -111,31 +112,56 @@ def _in_modules(
 
 
 def _in_table(calls: FileCalls, function: ast.expr) -> Iterator[ChosenModel]:
-    """The models of a table that is written out, here or where it is imported from:
-    `{"a": A, "b": B}[args.model]`, `MODELS.get(args.model)`."""
-    match function:
-        case ast.Subscript(written, ast.Attribute(attr=option)):
-            pass
-        case ast.Call(ast.Attribute(written, "get"), [ast.Attribute(attr=option), *_]):
-            pass
-        case _:
-            return
-    search = calls.search
-    where: str = calls.path
+    """The models of a table that is written out, here or where it is imported from, or those of its
+    modules: `{"a": A, "b": B}[args.model]`, `MODELS.get(args.model)`, `modules[args.model].Net`;
+    or of one that a function looks up so: `module_for(args).Net`."""
+    attribute = ""
+    if isinstance(function, ast.Attribute):
+        attribute, function = f".{function.attr}", function.value
+    local: Mapping[str, SizeTable] = {}
+    key = _key(function)
+    arguments: Mapping[str, ast.expr] = {}
+    name = dotted_name(function.func) if isinstance(function, ast.Call) and not key else ""
+    symbol = calls.resolve(name) if name and calls.is_bound(name) else None
+    if symbol and symbol.kind == "function" and isinstance(function, ast.Call):
+        node = calls.search.function(symbol)
+        body = [*flat(node.body)] if node else []
+        returned = [item.value for item in body if isinstance(item, ast.Return) and item.value]
+        if node and len(returned) == 1 and (key := _key(returned[0])):
+            arguments = arguments_known(node, function, is_method=False)
+            local, calls = tables_in(node.body), calls.search.file_calls(symbol.where)
+    if key is None:
+        return
+    written, option = key
+    if isinstance(option, ast.Name):
+        option = arguments.get(option.id, option)
+    if not isinstance(option, ast.Attribute):
+        return
+    search, where = calls.search, calls.path
     entries: tuple[Entry, ...] = ()
-    if isinstance(written, ast.Name) and calls.is_bound(written.id):
+    if isinstance(written, ast.Name) and written.id not in local and calls.is_bound(written.id):
         where, entries = search.query.size_names.global_table(where, written.id) or (where, ())
     else:
-        if isinstance(written, ast.Name):
+        if isinstance(written, ast.Name) and written.id not in local:
             assigned = _assignments(calls, written.id)
             written = assigned[0].value if len(assigned) == 1 else written
-        table = read_table(written, {})
+        table = read_table(written, local)
         entries = table.entries if table else ()
     for entry in entries:
         name = dotted_name(entry.value) if entry.value else ""
-        symbol = search.file_calls(where).resolve(name) if name else None
+        symbol = search.file_calls(where).resolve(name + attribute) if name else None
         if target := search.target_of(symbol):
-            yield ChosenModel(target, option, value=entry.name)
+            yield ChosenModel(target, option.attr, value=entry.name)
+
+
+def _key(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
+    """A table, and what is looked up in it."""
+    match node:
+        case ast.Subscript(table, ast.Attribute() | ast.Name() as key):
+            return table, key
+        case ast.Call(ast.Attribute(table, "get"), [ast.Attribute() | ast.Name() as key, *_]):
+            return table, key
+    return None
 
 
 def _value_of(calls: FileCalls, node: ast.expr, call: ast.Call) -> ast.expr:

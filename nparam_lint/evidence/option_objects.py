@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.evidence.object_changes import is_read, note_on
-from nparam_lint.evidence.options import arguments_of_script, lacks_value, with_defaults
+from nparam_lint.evidence.options import arguments_of_script, lacks_value, uses, with_defaults
 from nparam_lint.evidence.places import Frame
 from nparam_lint.evidence.statements import NoWay
 from nparam_lint.ground.grouping import grouped
@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 _RANK = 18
 _PARSED = late_pattern(r"\bparse(_known)?_args\(")
-_SETS = late_pattern(rb"\b(\w+)\.(\w+)[ \t]*=[^=]")
+_SETS = late_pattern(rb"^[^#\n]*?\b(\w+)\.(\w+)[ \t]*=[^=]", re.MULTILINE)
+_IMPORTS_BY_NAME = late_pattern(rb"\bimport_module\b|__import__")
 
 
 class _Script(Struct, frozen=True, eq=False, dict=True):
@@ -66,6 +67,11 @@ class _Script(Struct, frozen=True, eq=False, dict=True):
     def names(self) -> set[str]:
         """Those of the attributes that it may give a value."""
         return self.attributes | self.calls.text.options.keys()
+
+    @cached_property
+    def read(self) -> set[str]:
+        """Those that it works out others of: `args.width = args.heads * 64`."""
+        return uses(self._cut or (), {self.name})[0]
 
     @property
     def holder(self) -> ast.expr:
@@ -104,7 +110,11 @@ class OptionObjects:
         if len(required) != 1 or not OPTIONS.match(required[0]):
             return
         mentioned = self.mentioned(target.location, required[0])
-        scripts = [script for script in self.scripts if not mentioned.isdisjoint(script.names)]
+        scripts = [
+            script
+            for script in self.scripts
+            if not mentioned.isdisjoint(script.names) and self.may_reach(script, target)
+        ]
         attributes = self.read(target, required[0]) if scripts else set()
         folders = grouped(scripts if attributes else (), lambda s: parent(s.calls.path))
         around = (at for at in folders if within([at])(target.location))
@@ -113,6 +123,13 @@ class OptionObjects:
             if evidence:  # a script further out is of another project, whose modules it imports
                 yield from evidence
                 return
+
+    def may_reach(self, script: _Script, target: Target) -> bool:
+        """Whether what a script imports has a model, or may import it by a name."""
+        tree = self.search.discovery.tree
+        files = tree.may_run_with([script.calls.path])
+        is_open = (_IMPORTS_BY_NAME.search(tree.source(path)) for path in files)
+        return target.location in files or any(is_open)
 
     def given_by(
         self, scripts: Sequence[_Script], target: Target, attributes: set[str]
@@ -125,7 +142,8 @@ class OptionObjects:
             sizes: set[object] = set()
             for command in self.commands(target, script):
                 words = command.by_option(script.calls.text.options)
-                size = frozenset((name, words[name]) for name in attributes & words.keys())
+                read = (attributes | script.read) & words.keys()
+                size = frozenset((name, words[name]) for name in read)
                 if attributes <= script.attributes | words.keys() and size not in sizes:
                     sizes.add(size)
                     yield self.evidence(target, script, command)
@@ -192,7 +210,7 @@ class OptionObjects:
             for match in _SETS.finditer(source):
                 name = match[2].decode()
                 if OPTIONS.match(match[1].decode()) and not RUN_SETTING.match(name):
-                    line = source.count(b"\n", 0, match.start()) + 1
+                    line = source.count(b"\n", 0, match.start(1)) + 1
                     places.setdefault(name, []).append(f"{path}:{line}")
         return places
 

@@ -112,7 +112,7 @@ class SourceText(Struct, dict=True):
     @cached_property
     def stored(self) -> set[str]:
         """The attributes that the text assigns anywhere."""
-        return set(re.findall(r"\.(\w+)[^=\n(]*=[^=]", self.text))
+        return set(re.findall(r"\.(\w+)[^=\n(]*=[^=]", re.sub("#.*", "", self.text)))
 
     @cached_property
     def definitions(self) -> dict[str, ast.stmt]:
