@@ -15,8 +15,8 @@ answer that is as good. `pytest --update` writes the answers that are others now
 In a book of projects each case is a project of its own: the files at the head of the book; those
 below its heading, which stand in place of these; and that of the template, which may stand at the
 head, too. An answer without a case is to the files alone; where there is no template, what stands
-before an answer in its line is what is asked of them. `␍` is a carriage return, `␀` a zero, and `�`
-a byte that is no text.
+before an answer in its line, or below `===== case`, is what is asked of them. `␍` is a carriage
+return, `␀` a zero, and `�` a byte that is no text.
 """
 
 from __future__ import annotations
@@ -24,11 +24,15 @@ from __future__ import annotations
 import ast
 import re
 from dataclasses import dataclass, field
+from difflib import unified_diff
+from pathlib import Path
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 if TYPE_CHECKING:
-    from pathlib import Path
+    from _pytest.mark import ParameterSet
 
 _BLOCK = re.compile(r"===== (each |case)?([^: ]*)(?:::(\w+)(?:\((\S+)\))?)?")
 _ENDS = ("=====", "- `", "- {", "→ ", "#####")  # of a block
@@ -165,7 +169,9 @@ class Book:
                 head = self.lines[start].partition("→ ")[0]
                 lines[start:end] = f"{head}→ {other}".replace("\n", "\n  ").split("\n")
             self.path.write_text("\n".join(lines), "utf-8")
-        raise AssertionError(f"{case.target}\n{text}")
+        texts = case.answer.splitlines(), case.without_number(text).splitlines()
+        lines = unified_diff(*texts, "book", "now", n=99, lineterm="")
+        raise AssertionError("\n".join([case.target, *lines]))
 
 
 class ProjectBook(Book):
@@ -196,6 +202,9 @@ class ProjectBook(Book):
             self.files[file] = text
 
     def _add_case(self, text: str, more: str) -> None:
+        if not self._template:
+            self._ask(text)
+            return
         source = self._template.replace("{case}", text).replace("{more}", more)
         self._add_project({self._file: source})
 
@@ -216,6 +225,17 @@ class ProjectBook(Book):
             parts = re.split(f"([{''.join(_BYTES)}])", text)
             case.files[path] = b"".join(_BYTES.get(part) or part.encode() for part in parts)
         self.cases.append(case)
+
+
+def cases_beside(test_file: str, folder: str) -> list[ParameterSet]:
+    """A parameter for each case of the books of projects in a folder beside a file of tests: its
+    book, and the case."""
+    books = map(ProjectBook, sorted(Path(test_file).with_name(folder).glob("*.txt")))
+    return [
+        pytest.param(book, case, id=f"{book.path.stem}-{case.target}")
+        for book in books
+        for case in book.cases
+    ]
 
 
 def class_source(name: str, constructor: str, base: str = "nn.Module") -> str:

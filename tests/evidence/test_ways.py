@@ -10,11 +10,10 @@ head of a book tell nothing themselves. `…` stands where versions of Python wr
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from case_books import ProjectBook
+from case_books import cases_beside
 from discover_project import discovered
 
 from nparam_lint.discover.files import list_configs, list_texts, reader
@@ -25,24 +24,18 @@ from nparam_lint.ground.errors import Aside
 from nparam_lint.ground.notation import Target
 
 if TYPE_CHECKING:
-    from case_books import Case
+    from pathlib import Path
+
+    from case_books import Case, ProjectBook
 
     from nparam_lint.evidence import Evidence
 
-BOOKS = {p.stem: ProjectBook(p) for p in sorted(Path(__file__).with_name("ways").glob("*.txt"))}
-CASES = [
-    pytest.param(name, case.number, id=f"{name}-{case.target}")
-    for name, book in BOOKS.items()
-    for case in book.cases
-]
 
-
-@pytest.mark.parametrize(("name", "number"), CASES)
+@pytest.mark.parametrize(("book", "case"), cases_beside(__file__, "ways"))
 def test_what_a_project_tells(
-    tmp_path: Path, request: pytest.FixtureRequest, name: str, number: int
+    tmp_path: Path, request: pytest.FixtureRequest, book: ProjectBook, case: Case
 ) -> None:
-    book, left_out = BOOKS[name], Aside.left_out
-    case = book.cases[number]
+    name, left_out = book.path.stem, Aside.left_out
     for path, content in case.files.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_bytes(content)
@@ -53,7 +46,7 @@ def test_what_a_project_tells(
     else:
         lines = ways(tmp_path, case)
     assert Aside.left_out == left_out
-    book.check(number, "\n".join(lines), update=request.config.getoption("update"))
+    book.check(case.number, "\n".join(lines), update=request.config.getoption("update"))
 
 
 def query_of(root: Path) -> EvidenceQuery:
