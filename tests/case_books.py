@@ -14,9 +14,9 @@ answer that is as good. `pytest --update` writes the answers that are others now
 
 In a book of projects each case is a project of its own: the files at the head of the book; those
 below its heading, which stand in place of these; and that of the template, which may stand at the
-head, too. An answer without a case is to the files alone; where there is no template, what stands
-before an answer in its line, or below `===== case`, is what is asked of them. `␍` is a carriage
-return, `␀` a zero, and `�` a byte that is no text.
+head, too. An answer without a case is to the files alone. Text that stands below a heading or an
+answer needs no `===== case`. Where there is no template, a case is what is asked of the files. `␍`
+is a carriage return, `␀` a zero, and `�` a byte that is no text.
 """
 
 from __future__ import annotations
@@ -98,10 +98,17 @@ class Book:
                 while end < len(self.lines) and self.lines[end].startswith("  "):
                     end += 1
                 self._take_item(*item.groups(), start, end)
+            else:
+                while end < len(self.lines) and not self.lines[end].startswith(_ENDS):
+                    end += 1
+                self._take_text("\n".join(self.lines[start:end]).strip("\n"))
             start = end
 
     def _take_heading(self, text: str) -> None:
         """Those of books of models are for readers."""
+
+    def _take_text(self, text: str) -> None:
+        """Which is for readers, too."""
 
     def _take_block(
         self, kind: str | None, file: str, name: str | None, base: str | None, text: str
@@ -200,6 +207,10 @@ class ProjectBook(Book):
             self._add_case(text.rstrip("\n"), "")
         else:
             self.files[file] = text
+
+    def _take_text(self, text: str) -> None:
+        if self._heading:
+            self._add_case(text, "")
 
     def _add_case(self, text: str, more: str) -> None:
         if not self._template:
