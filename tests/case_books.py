@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from _pytest.mark import ParameterSet
 
 _BLOCK = re.compile(r"===== (each |case)?([^: ]*)(?:::(\w+)(?:\((\S+)\))?)?")
-_ENDS = ("=====", "- `", "- {", "→ ", "#####")  # of a block
+_END = re.compile(r"===== \S|- `|- \{|→ |#####")  # of a block
 _HEADING = "##### "
 _BYTES = {"␍": b"\r", "␀": b"\0", "�": b"\xff"}
-_ITEM = re.compile(r"(?:- )?(?:`(.+?)`)?(?:, `(.+?)`)? ?(\{.*\})?(?: ?→ (.*))?")
+_ITEM = re.compile(r"(?:- )?(?:`(.*?)`)?(?:, `(.+?)`)? ?(\{.*\})?(?: ?→ (.*))?")
 
 
 @dataclass
@@ -90,7 +90,7 @@ class Book:
             if self.lines[start].startswith(_HEADING):
                 self._take_heading(self.lines[start].removeprefix(_HEADING))
             elif block := _BLOCK.fullmatch(self.lines[start]):
-                while end < len(self.lines) and not self.lines[end].startswith(_ENDS):
+                while end < len(self.lines) and not _END.match(self.lines[end]):
                     end += 1
                 text = "\n".join(self.lines[start + 1 : end])
                 self._take_block(*block.groups(), text.strip("\n") + "\n")
@@ -99,7 +99,7 @@ class Book:
                     end += 1
                 self._take_item(*item.groups(), start, end)
             else:
-                while end < len(self.lines) and not self.lines[end].startswith(_ENDS):
+                while end < len(self.lines) and not _END.match(self.lines[end]):
                     end += 1
                 self._take_text("\n".join(self.lines[start:end]).strip("\n"))
             start = end

@@ -15,11 +15,9 @@ from nparam_lint.ground.notation import (
     parse_selected,
     parse_selector,
     parse_target,
-    without_arguments,
 )
 
 PROPERTY = settings(max_examples=60)
-GPT = Target("n.py", "GPT")
 
 words = st.from_regex(r"[a-z_][a-z0-9_]{0,5}", fullmatch=True).filter(str.isidentifier)
 dotted = st.lists(words, min_size=1, max_size=3).map(".".join)
@@ -33,36 +31,6 @@ selectors = st.builds(Selector, st.sampled_from([*METRICS]), modules | st.just("
 called = st.builds(Target, locations, dotted, st.none() | arguments)
 hosts = called | st.builds(Target, st.just(""), dotted, st.none() | arguments)
 targets = called | st.builds(Target, locations, dotted, st.none(), hosts)
-
-
-# What is read of each, and what is refused with its place.
-TARGETS = [
-    *("nanogpt/model.py::GPT", "timm::resnet50()", " m.py::GPT[total] ", "m.py::GPT[h.*]"),
-    *("m.py::f('a)b]')[bytes]", "m.py::f(x=[1,2][0])[trainable]", "a.b::C.make(1)"),
-    *("m.py::f()[trainable, enc]", "4_pretrain (1)/m.py::C", "m.py::Block(in n.py::GPT)"),
-    *("m.py::Block( in n.py::GPT )[a]", "m.py::Block[bytes](in n.py::GPT)"),
-    "m.py::Block(in GPT(a=')', b=f(1)))",
-    *("GPT", "  ", "::GPT", "a-b::C", "m.py::", "m.py::1x", "m.py::C(a", "m.py::C(a]"),
-    *("m.py::C('a)", "m.py::C(a=)", "m.py::C(1 # x)", "m.py::C(1)(2)", "m.py::C(1)[bytes] x"),
-    *("m.py::C[]", "m.py::C[bytes,]", "m.py::C[enc, trainabel]", "m.py::C[bytes, total]"),
-    *("m.py::C[a..b]", "m.py::C(in)", "m.py::C(in a-b::D)", "m.py::C(in D x)"),
-    *("m.py::C(in D(in E))", "m.py::C(in n.py::D(in E))"),
-]
-
-
-def read(text: str) -> str:
-    try:
-        target, selector = parse_selected(text)
-    except TextError as error:
-        if "Python" in error.message:  # where exactly in the arguments is its parser's choice
-            return f"{error.message.partition(': ')[0]}, at {text.index('(')} or behind it"
-        return f"{error.offset}: {error.message}"
-    assert without_arguments(str(target)) == str(target.bare)
-    return f"{target!r}\n    {selector!r}"
-
-
-def test_what_is_read_of_each_target(expected) -> None:
-    expected({"targets": "".join(f"{text!r}\n    {read(text)}\n" for text in TARGETS)})
 
 
 def test_a_target_has_no_selector() -> None:
