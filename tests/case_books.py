@@ -38,7 +38,7 @@ _BLOCK = re.compile(r"===== (each |case)?([^: ]*)(?:::(\w+)(?:\((\S+)\))?)?")
 _END = re.compile(r"===== \S|- `|- \{|→ |#####")  # of a block
 _HEADING = "##### "
 _BYTES = {"␍": b"\r", "␀": b"\0", "�": b"\xff"}
-_ITEM = re.compile(r"(?:- )?(?:`(.*?)`)?(?:, `(.+?)`)? ?(\{.*\})?(?: ?→ (.*))?")
+_ITEM = re.compile(r"(?:- (?:`(.*?)`(?:, `(.+?)`)?)? ?(\{.*\})?)?(?: ?→ (.*))?")
 
 
 @dataclass
@@ -149,7 +149,7 @@ class Book:
             return  # between blocks
         if text is None:
             self.cases[-1].options = ast.literal_eval(options or "{}")
-        elif self._template and "::" not in text:
+        elif self._template and not self._is_target(text):
             self._add_case(text, more or "")
         else:
             self._ask(text, options or "{}")
@@ -158,6 +158,9 @@ class Book:
             for case in self.cases[self._answered :]:
                 case.answer, case.start, case.end = "\n".join(lines), start, end
             self._answered = len(self.cases)
+
+    def _is_target(self, text: str) -> bool:
+        return "::" in text
 
     def _ask(self, target: str, options: str) -> None:
         target = target if "::" in target else f"{self._file}::{target}"
@@ -173,8 +176,9 @@ class Book:
         if update:
             lines = [*self.lines]
             for (start, end), other in sorted(self._others.items(), reverse=True):
-                head = self.lines[start].partition("→ ")[0]
-                lines[start:end] = f"{head}→ {other}".replace("\n", "\n  ").split("\n")
+                found = _ITEM.fullmatch(self.lines[start])
+                head = self.lines[start][: found.start(4)] if found else ""
+                lines[start:end] = f"{head}{other}".replace("\n", "\n  ").split("\n")
             self.path.write_text("\n".join(lines), "utf-8")
         texts = case.answer.splitlines(), case.without_number(text).splitlines()
         lines = unified_diff(*texts, "book", "now", n=99, lineterm="")
@@ -218,6 +222,9 @@ class ProjectBook(Book):
             return
         source = self._template.replace("{case}", text).replace("{more}", more)
         self._add_project({self._file: source})
+
+    def _is_target(self, _: str) -> bool:
+        return False
 
     def _ask(self, target: str, *_: str) -> None:
         self._add_project({}, target)

@@ -31,40 +31,7 @@ def fault(text, path="README.md"):
     return f"{only.line}:{only.column} {only.message}"
 
 
-def said_of(text, path="README.md"):
-    """What is bound in a text and what is wrong in it, with their places."""
-    found, faults = parse_docs(path, text)
-    lines = [(one.line, one.column, one.message) for one in faults]
-    for one in found:
-        selector = f"[{one.selector}]" if str(one.selector) else ""
-        lines.append((one.line, one.column, f"{one.target}{selector} {one.value.text}"))
-    lines = "".join(f"  {line}:{column} {what}\n" for line, column, what in sorted(lines))
-    return f"{text.rstrip()}\n{lines}"
-
-
 A = "<!-- nparam: a.py::A -->"
-NEAREST = [
-    *(f"It has 86.6M {A} parameters.", f"It has **86,567,656** parameters.{A}"),
-    *(f"ViT-B/16 of 2021 has 86.6M, 81.1 % {A}", f"12 layers, ~86.6 million parameters {A}"),
-    *("5M<!--nparam: a.py::A-->", f"{A} `86_567_656` parameters", f"1M{A} 2M"),
-    *(f"| a | 1M | 2.5M {A} | 3M |", f"| a | {A} 2.5M | 3M |", f"224×224, 7.2e6 params, 4-8x {A}"),
-    *(f"\n{A}\n\n\nIt has\n86.6M.\n", f"- a list\n\n    5M {A}", "5M <!--- nparam: a.py::A --->"),
-    *(
-        f"`<!--` and 5M {A}",
-        f"has > 1.2M {A}",
-        f"maybe, > 1.2M {A}",
-        f"> 1.2M {A} is quoted",
-        f"<b>1.2M</b> {A}",
-    ),
-    *(f"has 7.1M ± 2% {A}", f"7.1M +/- 100k, 3 % {A}"),
-    f"| Net | Params (M) |\n|---|---|\n| a | 7.1 ± 2% {A} |",
-    "330 MB <!-- nparam: a.py::A(depth = 24)[encoder, bytes] --> 1k <!-- nparam: t.m::f() -->",
-]
-UNREADABLE = [
-    *("5M <!-- nparams: a.py::A -->", "5M <!-- nparam a.py::A -->", "5M <!-- nparam: a.py:A -->"),
-    *(f"x\n{A}", f"{A}\n12 layers, 5M", f"86.6 {A}", f"86 MB {A}"),
-    *(f"{A}\n| a |\n|---|\n| 5M |", "<!-- nparam: P = a.py::A -->\n5M"),
-]
 NOTHING = [
     *(f"`5M {A}`", f"```\n5M {A}\n```", f"~~~~ md\n```\n5M {A}\n```\n~~~~"),
     *(f"text\n\n    5M {A}\n\n    6M {A}", "5M <!-- a note on nparam: 3 -->"),
@@ -76,52 +43,6 @@ NOTHING = [
 def test_code_other_comments_and_the_word_beside_no_number_bind_nothing():
     for text in NOTHING:
         assert bound(text) == [], text
-
-
-TABLE = """\
-| Model | Acc. | #Params (M) |
-|:------|-----:|------------:|
-| [`vit_b`](a.md) | 81.1 | **86.6** |
-| ViT-L | 82 | 304.3M |
-| other | 79 | – |
-"""
-
-
-# What stands in the comment above the table.
-HEADS = [
-    "#params = a.py::{Model}[trainable]\n     ViT-L = -",
-    "#Params (M)\nViT-L = a.py::vit(depth=24)\nvit_b = a.py::vit(name='b')\n",
-    *("Parms = a.py::{Model}", "Acc. = a.py::{Modell}", "#Params\nvit_c = a.py::A"),
-    *("#Params\nvit_b", "#Params\nvit_b = a.py:A"),
-]
-OWN = TABLE.replace("304.3M", "304.3 <!-- nparam: a.py::own -->")  # a comment of its own
-RST = """\
-Title
-=====
-
-.. nparam: a.py::A[trainable]
-
-It has 86.6M parameters::
-
-    .. nparam: a.py::B
-
-    3M
-
-.. nparam: a.py::C
-
-1_000.
-"""
-
-
-def test_what_comments_bind(expected):
-    said = {
-        "the nearest number": "".join(map(said_of, NEAREST)),
-        "what cannot be read": "".join(map(said_of, UNREADABLE)),
-    }
-    for head in HEADS:
-        said[f"a table below {head}"] = said_of(f"<!-- nparam: {head} -->\n{TABLE}")
-    own = said_of(f"<!-- nparam: #Params = a.py::{{Model}} -->\n{OWN}")
-    expected(said | {"a cell with a comment of its own": own, "a.rst": said_of(RST, "a.rst")})
 
 
 def test_the_examples_of_the_page_bind_what_it_says():
