@@ -54,6 +54,7 @@ def _row(path: str, made: dict[str, dict]) -> ModuleRow:
         trainable=total - frozen,
         frozen=frozen,
         buffers=buffers,
+        embedding=sum(int(m["own"]) for m in below if m["type"] == "Embedding"),
         bytes=4 * buffers + sum(count * (2 if "half" in found else 4) for count, found in flags),
         source=made[path].get("source"),
         tied=made[path].get("tied", ()),
