@@ -8,6 +8,7 @@ import math
 from itertools import product
 
 import pytest
+from case_books import cases_beside
 from constructors import linears
 from msgspec.structs import replace
 from torch import nn
@@ -69,6 +70,10 @@ def last_digit(n=16, d=4):
     return linears((n * n + int(str(n)[-1]), 3), (d, 3 * (d + 1)))
 
 
+def only_a_digit(n=16):
+    return linears((n * n + int(str(n)[-1]), 3))
+
+
 def strict(d_model=16, d_ff=64, n_layer=2, mode=2):
     if d_ff != 4 * d_model:
         raise ValueError("d_ff must be 4*d_model")
@@ -97,6 +102,36 @@ def values_of(answer):
     return [point.values for point in answer.points]
 
 
+@pytest.mark.parametrize(("book", "case"), cases_beside(__file__, "answers"))
+def test_what_is_answered(book, case, request):
+    asked, goal, *more = case.asked.split("; ")
+    name, _, vary = asked.partition(": ")
+    goal, _, budget = goal.removeprefix("closest to").rpartition(" ")
+    where = "".join(text.removeprefix("where ") for text in more if text.startswith("where "))
+    given = {"goal": {"": "closest", "exactly": "exact"}.get(goal, goal), "is_free": "free" in more}
+    try:
+        said = told(solved(globals()[name], int(budget), vary, where, **given))
+    except UsageError as error:
+        said = str(error)
+    book.check(case.number, said, update=request.config.getoption("update"))
+
+
+def told(answer):
+    if answer.reason:
+        return answer.reason
+    lines = [f"{point.call}: {point.count:,}" for point in answer.points[:2]]
+    lines += [f"form: {f.form}" + (f" where {f.where}" if f.where else "") for f in answer.forms]
+    lines += [f"nearer: {answer.nearer.call}: {answer.nearer.count:,}"] if answer.nearer else []
+    limits = (f"{name} {low}..{high}" for name, (low, high) in answer.limits.items())
+    idle = (f"{name}={value}" for name, value in answer.idle.items())
+    lines += [
+        f"{head}: {text}"
+        for head, text in (("limits", ", ".join(limits)), ("idle", ", ".join(idle)))
+        if text
+    ]
+    return "\n".join([*lines, *(f"doubt: {doubt}" for doubt in answer.doubts)])
+
+
 def test_several_unknowns_and_what_the_model_asks():
     answer = solved(gpt, 1_000_000, "n_embd n_layer=1..12")
     assert answer.forms == (CaseForm("n_embd*(3*n_layer*(n_embd + 1) + vocab)"),)
@@ -107,27 +142,6 @@ def test_several_unknowns_and_what_the_model_asks():
         assert point.count == gpt_count(**point.values)
         assert point.values["n_embd"] % 4 == 0
         assert point.values["n_layer"] <= 12
-
-
-def test_one_condition_says_all():
-    """A tie, limits, and what must hold besides."""
-    where = "d_ff == 4*d_model and 100 <= d_model <= 1024 and d_model % 8 == 0"
-    answer = solved(wide, 100_000, "d_model d_ff", where, number=2)
-    assert values_of(answer) == [{"d_model": 112, "d_ff": 448}, {"d_model": 104, "d_ff": 416}]
-    assert (answer.limits, answer.doubts) == ({}, ())
-
-
-@pytest.mark.parametrize(
-    ("tie", "d_ff"),
-    [
-        ("d_ff == trunc(8*d_model/3)", 298),
-        ("abs(4*d_model) == d_ff", 448),
-        ("d_ff == (4*d_model if d_model > 100 else d_model)", 448),
-    ],
-)
-def test_what_is_no_polynomial_ties_too(tie, d_ff):
-    answer = solved(wide, 2 * 112 * d_ff + 112 + d_ff, "d_model", tie)
-    assert values_of(answer)[0] == {"d_model": 112, "d_ff": d_ff}
 
 
 def test_several_without_limits_keep_to_the_proportions_of_the_call():
@@ -142,83 +156,9 @@ def test_several_without_limits_keep_to_the_proportions_of_the_call():
     assert abs(free.points[0].count - 5_000_000) < 100
 
 
-def test_what_only_the_defaults_forbid_is_said():
-    question = gpt, gpt_count(5, 4), "n_embd n_layer"
-    assert solved(*question, goal="exact").reason == (
-        f"no arguments within the defaults give 700; the nearest give {gpt_count(2, 4)} (-180): "
-        "gpt(n_embd=4); with --free: gpt(n_layer=5, n_embd=4) has 700"
-    )
-    nearer = Met({"n_embd": 4, "n_layer": 5}, 700, "gpt(n_layer=5, n_embd=4)")
-    assert solved(*question, number=1).nearer == nearer
-    assert solved(*question, goal="exact", is_free=True).points[0] == nearer
-
-
-@pytest.mark.parametrize(
-    ("make", "budget", "more", "reason"),
-    [
-        (
-            with_a_floor,
-            10,
-            {},
-            "no arguments come within 5 % of 10; 5,000 do not depend on d",
-        ),
-        (
-            with_a_floor,
-            10,
-            {"goal": "exact"},
-            "no arguments give 10; the nearest give 5,002 (+4,992): with_a_floor(d=1); 5,000 do "
-            "not depend on d",
-        ),
-        (
-            with_a_floor,
-            10,
-            {"goal": "under"},
-            "no arguments give 10 or less; the nearest give 5,002 (+4,992): with_a_floor(d=1); "
-            "5,000 do not depend on d",
-        ),
-        (
-            with_a_floor,
-            1_000_000,
-            {"where": "d < 9"},
-            "no arguments come within 5 % of 1,000,000",
-        ),
-        (
-            gpt,
-            50,
-            {"goal": "under", "vary": "n_embd"},
-            "no arguments give 50 or less; the nearest give 520 (+470): gpt(n_embd=4)",
-        ),
-        (
-            gpt,
-            gpt_count(5, 64) + 1,
-            {"goal": "exact", "vary": "n_embd n_layer=1..12"},
-            "no arguments give 68,801; the nearest give 68,800 (-1): gpt(n_layer=5, n_embd=64)",
-        ),
-        (
-            gpt,
-            1_000_000,
-            {"vary": "n_embd=5..7 n_layer=1..3"},
-            "nothing meets n_embd % n_head == 0 with n_embd 5..7, n_layer 1..3; next: other "
-            "limits, as in --vary n_embd=1..4096",
-        ),
-    ],
-)
-def test_a_budget_that_cannot_be_met(make, budget, more, reason):
-    assert solved(make, budget, **{"vary": "d"} | more).reason == reason
-
-
 def test_exactly_the_budget():
     answer = solved(gpt, gpt_count(5, 64), "n_embd n_layer=1..12", goal="exact")
     assert {"n_embd": 64, "n_layer": 5} in values_of(answer)
-
-
-def test_all_cases_of_a_form_are_searched():
-    answer = solved(shortcut, 256 * 64 * 2, "cin", goal="exact")
-    assert values_of(answer) == [{"cin": 256}]
-    assert answer.forms == (
-        CaseForm("6*cin*cout", "cin != 4*cout"),
-        CaseForm("2*cin*cout", "cin == 4*cout"),
-    )
 
 
 def test_floats_of_the_call_are_followed():
@@ -234,66 +174,6 @@ def test_floats_of_the_call_are_followed():
 def test_conditions_may_have_functions_of_numbers():
     for values in values_of(solved(common, 5000, "a b")):
         assert math.gcd(*values.values()) == 12
-
-
-def test_what_the_model_ties_follows():
-    points = values_of(solved(strict, 100_000, "d_model n_layer=1..4"))
-    assert [*points[0]] == ["d_model", "n_layer", "d_ff"]
-    assert all(values["d_ff"] == 4 * values["d_model"] for values in points)
-
-
-def test_what_makes_no_difference_is_left_alone():
-    answer = solved(wide, 5000, "d_ff spare", number=1)
-    assert (values_of(answer), answer.idle) == ([{"d_ff": 151}], {"spare": 1})
-
-
-def test_what_is_not_known_for_certain_is_a_doubt():
-    unproved = "the closed form is verified, not proved: others may be nearer"
-    assert solved(in_a_text, 10_000, "n").doubts == (unproved,)
-    answer = solved(last_digit, 10_000, "d")
-    assert values_of(answer)[0] == {"d": 55}
-    left_out = "some paths of the constructor have no closed form: others may be nearer there"
-    assert answer.doubts == (left_out,)
-
-
-def only_a_digit(n=16):
-    return linears((n * n + int(str(n)[-1]), 3))
-
-
-@pytest.mark.parametrize(
-    ("make", "vary", "why"),
-    [
-        (only_a_digit, "n", "no closed form found; n could not be followed: a loop or an index"),
-        (last_digit, "n d", "a closed form was only found for n=16 (its value)"),
-    ],
-)
-def test_without_a_closed_form_there_is_no_answer(make, vary, why):
-    answer = solved(make, 10_000, vary)
-    values = ",".join(f"{name}=…" for name in vary.split())
-    step = f"next: count candidates: nparam-lint sweep nets.py::{make.__name__} --vary {values}"
-    assert (answer.points, answer.reason) == ((), f"{why}; {step}")
-
-
-@pytest.mark.parametrize(
-    ("make", "vary", "where", "message"),
-    [
-        (gpt, "n_head", "", "n_head makes no difference to the count of gpt()"),
-        (strict, "mode", "", "mode cannot be varied in strict(): ValueError: mode must be 2"),
-        (
-            gpt,
-            "depth",
-            "",
-            "nets.py::gpt has no argument depth; whole numbers that it has: n_layer, n_embd",
-        ),
-        (wide, "extra", "", "extra is None in wide(), expected a whole number; give it one"),
-        (gpt, "n_embd", "vocab == 4*nembd", "whole number 'nembd'; did you mean n_embd?"),
-        (gpt, "n_embd", "n_embd % x == 0", "whole number 'x'; it has n_layer, n_embd"),
-    ],
-)
-def test_what_cannot_be_asked_of_a_model(make, vary, where, message):
-    with pytest.raises(UsageError) as error:
-        solved(make, 1_000_000, vary, where)
-    assert message in str(error.value)
 
 
 # --- the page ---------------------------------------------------------------------------------
