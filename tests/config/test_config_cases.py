@@ -1,15 +1,13 @@
-"""What config files say, and what comes of it: the cases in `config_cases.txt`. After a change of
-what is right, `python tests/config/test_config_cases.py` writes the file anew."""
+"""What config files say, and what comes of it: the book in `cases/`."""
 
 from __future__ import annotations
 
 import re
 import sys
-import tempfile
-from pathlib import Path
 
 import pytest
 import tomlkit
+from case_books import cases_beside
 from jsonschema import Draft7Validator
 
 from nparam_lint.api.schemas.config_schema import config_schema
@@ -24,22 +22,7 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib
 
-FILE = Path(__file__).with_name("config_cases.txt")
-HEAD, *PARTS = FILE.read_text("utf-8").rstrip("\n").split("\n\n")
-
-
-def cases():
-    """The heading of each case, its config, and what comes of it."""
-    heading, found = "", []
-    for part in PARTS:
-        if part.startswith("## "):
-            heading = part
-        else:
-            lines = part.splitlines()
-            said = [line for line in lines if line[:2] in ("= ", "! ")]
-            config = "\n".join([*(line for line in lines if line not in said), ""])
-            found.append(pytest.param(heading, config, said, id=f"{heading} {len(found)}"))
-    return found
+CASES = cases_beside(__file__, "cases")
 
 
 def outcome(root, config):
@@ -85,9 +68,10 @@ def text(value):
     return ", ".join(f"{name}={text(item)}" for name, item in items if item not in (None, (), {}))
 
 
-@pytest.mark.parametrize(("heading", "config", "said"), cases())
-def test_what_comes_of_a_config(tmp_path, heading, config, said):  # noqa: ARG001
-    assert outcome(tmp_path, config) == said
+@pytest.mark.parametrize(("book", "case"), CASES)
+def test_what_comes_of_a_config(tmp_path, book, case, request):
+    said = "\n".join(outcome(tmp_path, f"{case.asked}\n")) or "nothing"
+    book.check(case.number, said, update=request.config.getoption("update"))
 
 
 def entries(config):
@@ -107,13 +91,14 @@ def entries(config):
             yield {key: value}
 
 
-@pytest.mark.parametrize(("heading", "config", "said"), cases())
-def test_the_schema_of_the_config_agrees(tmp_path, heading, config, said):  # noqa: ARG001
-    for entry in entries(config):
+@pytest.mark.parametrize("case", [parameter.values[1] for parameter in CASES])
+def test_the_schema_of_the_config_agrees(tmp_path, case):
+    may_accept = "a_schema_cannot_read" in case.target
+    for entry in entries(case.asked):
         is_valid = Draft7Validator(config_schema()).is_valid(entry)
         lines = outcome(tmp_path, tomlkit.dumps(entry))
         is_read = not any(line.startswith("! ") for line in lines)
-        assert is_valid is is_read or (is_valid and heading.endswith("a schema cannot read")), lines
+        assert is_valid is is_read or (is_valid and may_accept), lines
 
 
 WRONG = {
@@ -153,18 +138,3 @@ def test_values_of_other_kinds(tmp_path, key):
         assert line.partition("; did you mean")[0] == said
         is_valid = Draft7Validator(config_schema()).is_valid(table)
         assert not is_valid or value == "nan"  # which JSON does not have
-
-
-def write():
-    """Write what comes of each case below it."""
-    for part in cases():
-        _, config, said = part.values
-        with tempfile.TemporaryDirectory() as folder:
-            new = outcome(Path(folder), config)
-        at = PARTS.index("\n".join([config.rstrip("\n"), *said]))
-        PARTS[at] = "\n".join([config.rstrip("\n"), *new])
-    FILE.write_text("\n\n".join([HEAD, *PARTS]) + "\n", "utf-8")
-
-
-if __name__ == "__main__":
-    write()

@@ -1,5 +1,5 @@
 """Where settings come from, and which of several places holds. What a file may say is in
-`config_cases.txt`."""
+`cases/configs.txt`."""
 
 import sys
 from pathlib import Path
