@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 
@@ -9,6 +10,7 @@ import pytest
 import tomlkit
 from case_books import cases_beside
 from jsonschema import Draft7Validator
+from sample_files import write_files
 
 from nparam_lint.api.schemas.config_schema import config_schema
 from nparam_lint.config.load import ConfigError, load_settings
@@ -33,26 +35,30 @@ def outcome(root, config):
     try:
         settings = load_settings(root, None, {}, {})
     except ConfigError as error:
-        return [f"! {without_reason(fault)}" for fault in error.problems]
+        return [f"! {without_reason(fault, name)}" for fault in error.problems]
     default, lines = Settings(root, settings.config), []
     for key in Settings.__struct_fields__:
         value = getattr(settings, key)
         if key == "arguments":
             at = settings.recipe_positions
             value = tuple(f"{t}: {text(recipe)}, {at[t]}" for t, recipe in value.items())
+        if key == "extended":
+            value = tuple(os.path.relpath(path, root) for path in value)
         items = value if key in TABLES else [value]
         if value != getattr(default, key) and key != "recipe_positions":
             lines += [f"= {key}: {text(item)}" for item in items]
     return lines
 
 
-TABLES = ("budgets", "arguments", "patterns", "overrides")
+TABLES = ("extended", "budgets", "arguments", "patterns", "overrides")
 
 
-def without_reason(fault):
+def without_reason(fault, name):
     """Its place and message. How Python and its parser of TOML say what is wrong, they change."""
     message = re.sub(r"((not valid (Python|TOML)|a Python call): ).*", r"\1…", fault.message)
-    return f"{fault.position.line}:{fault.position.column}: {message}"
+    path = fault.position.path
+    other = "" if path == name else f"{path}:"
+    return f"{other}{fault.position.line}:{fault.position.column}: {message}"
 
 
 def text(value):
@@ -70,6 +76,7 @@ def text(value):
 
 @pytest.mark.parametrize(("book", "case"), CASES)
 def test_what_comes_of_a_config(tmp_path, book, case, request):
+    write_files(tmp_path, {path: text.decode() for path, text in case.files.items()})
     said = "\n".join(outcome(tmp_path, f"{case.asked}\n")) or "nothing"
     book.check(case.number, said, update=request.config.getoption("update"))
 
@@ -91,7 +98,10 @@ def entries(config):
             yield {key: value}
 
 
-@pytest.mark.parametrize("case", [parameter.values[1] for parameter in CASES])
+ALONE = [parameter.values[1] for parameter in CASES if not parameter.values[1].files]
+
+
+@pytest.mark.parametrize("case", ALONE, ids=lambda case: case.target)
 def test_the_schema_of_the_config_agrees(tmp_path, case):
     may_accept = "a_schema_cannot_read" in case.target
     for entry in entries(case.asked):

@@ -8,9 +8,6 @@ from textwrap import dedent
 import pytest
 
 from nparam_lint.config.load import ConfigError, load_settings
-from nparam_lint.ground.notation import Target
-from nparam_lint.ground.orders import Recipe
-from nparam_lint.ground.values import Position
 
 
 @pytest.fixture
@@ -63,99 +60,11 @@ def test_a_key_that_stands_twice_is_told_at_its_place(faults):
     assert ": is not valid TOML: " in fault
 
 
-def test_our_own_file_stands_before_pyproject(load, tmp_path):
-    write(tmp_path / "pyproject.toml", '[tool.nparam-lint]\ndevice = "cuda"\ntimeout = 1\n')
-    settings = load('device = "cpu"')
-    assert (settings.device, settings.timeout) == ("cpu", 60.0)
-
-
-def test_budgets_beside_our_own_file_are_not_passed_over(load, faults, tmp_path):
-    write(tmp_path / "pyproject.toml", '[tool.nparam-lint.budgets]\n"a.py::B" = 3\n')
-    assert faults('device = "cpu"') == [
-        "pyproject.toml:1:19: these budgets are not read, because nparam-lint.toml exists; "
-        'next: move them there, or add to it: extend = "pyproject.toml"'
-    ]
-    settings = load('device = "cpu"\nextend = "pyproject.toml"')
-    assert [str(b.target) for b in settings.budgets] == ["a.py::B"]
-
-
 def test_the_config_of_the_command_line_is_read_instead(tmp_path):
     write(tmp_path / "nparam-lint.toml", 'device = "cuda"\n')
     write(tmp_path / "ci" / "strict.toml", 'device = "cpu"\n')
     settings = load_settings(tmp_path, tmp_path / "ci" / "strict.toml", {}, {})
     assert (settings.device, settings.config) == ("cpu", tmp_path / "ci" / "strict.toml")
-
-
-# --- extend ---------------------------------------------------------------------------------
-
-
-def test_extend_is_relative_to_the_file_and_the_nearer_file_wins(load, tmp_path):
-    write(
-        tmp_path / "shared" / "base.toml",
-        """\
-        extend = "../more/pyproject.toml"
-        timeout = 5
-        device = "cpu"
-        [budgets]
-        "a.py::A" = 1
-        [arguments]
-        "a.py::A" = "1"
-        "a.py::B" = "1"
-        """,
-    )
-    write(
-        tmp_path / "more" / "pyproject.toml",
-        '[tool.nparam-lint]\njobs = 3\ntimeout = 9\n[tool.nparam-lint.budgets]\n"m.py::M" = 7\n',
-    )
-    settings = load(
-        """\
-        extend = "shared/base.toml"
-        device = "meta"
-        [budgets]
-        "b.py::B" = 2
-        [arguments]
-        "a.py::A" = "2"
-        """
-    )
-    assert (settings.device, settings.timeout, settings.jobs) == ("meta", 5.0, 3)
-    assert [(str(b.target), b.declared, b.position.path) for b in settings.budgets] == [
-        ("m.py::M", "7", "more/pyproject.toml"),
-        ("a.py::A", "1", "shared/base.toml"),
-        ("b.py::B", "2", "nparam-lint.toml"),
-    ]
-    assert settings.arguments == {
-        Target("a.py", "A"): Recipe("2"),
-        Target("a.py", "B"): Recipe("1"),
-    }
-    assert settings.recipe_positions == {
-        Target("a.py", "A"): Position("nparam-lint.toml", 6, 1),
-        Target("a.py", "B"): Position("shared/base.toml", 8, 1),
-    }
-
-
-def test_extend_in_a_circle_is_an_error(faults, tmp_path):
-    write(tmp_path / "b.toml", '\nextend = "nparam-lint.toml"\n')
-    assert faults('extend = "b.toml"\n') == [
-        "b.toml:2:1: config key 'extend': nparam-lint.toml extends itself"
-    ]
-    assert faults('extend = "nparam-lint.toml"\n') == [
-        "nparam-lint.toml:1:1: config key 'extend': nparam-lint.toml extends itself"
-    ]
-
-
-def test_extend_of_nothing_is_an_error(faults):
-    assert faults('timeout = 3\nextend = "gone.toml"\n') == [
-        "nparam-lint.toml:2:1: config key 'extend': there is no file gone.toml"
-    ]
-
-
-def test_the_faults_of_an_extended_file_are_told_with_its_name(faults, tmp_path):
-    write(tmp_path / "shared" / "base.toml", "timeout = 5\njobs = 0\n")
-    assert faults('extend = "shared/base.toml"\ndevice = "abacus"\n') == [
-        "nparam-lint.toml:2:1: config key 'device' is 'abacus', expected one of auto, meta, cpu, "
-        "cuda, mps, xpu",
-        "shared/base.toml:2:1: config key 'jobs' is 0, expected a whole number from 1 up",
-    ]
 
 
 # --- environment and command line -----------------------------------------------------------
