@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 _HAS_OPTION = late_pattern(
     rb"""add_argument\(\s*(['"]-\w['"],\s*)?['"]-*\w*(cfg|conf|opt|yaml|param)"""
+    rb"""|default\s*=\s*['"][^'"\n]*\.(ya?ml|json|toml)['"]"""
 )
 _FIRST_ARGUMENT = "sys.argv[1]"  # of a script that has no parser
 _MODEL = late_pattern(r"(model|net|network|backbone|arch)\w*$|\w+_(model|net)$")  # no class
@@ -148,6 +149,7 @@ class ConfigScripts:
             (name, call)
             for name, call in option_calls([syntax])
             if any(map(CONFIG_OPTION.match, (name, *words_of(call))))
+            or (default_text(call) or "").endswith(CONFIG_SUFFIXES)
         ]
         sets = partial(query.changes.of, path)
         harmless = partial(self._is_harmless, path)

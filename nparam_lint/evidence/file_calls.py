@@ -481,7 +481,7 @@ class FileCalls:
                         words = f"{names} by default, not as {why.name} ({why.place}) has it"
                         words = joined_notes(words, default)
                         yield from self.built(plain, target, part, named, words, as_made)
-                elif rank < TEST and not is_inside and self.search.query.needs_arguments(target):
+                elif rank < TEST and not is_inside:
                     reason = f"{why}() is not run" if isinstance(why, NotRun) else str(why)
                     text = f"{self.path}:{at.line} builds it, but was not followed: {reason}"
                     self.search.query.not_followed.setdefault(str(target), text)

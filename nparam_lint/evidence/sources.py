@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.discover.syntax import rare_collection
 from nparam_lint.evidence.configs import find_configs
 from nparam_lint.evidence.file_calls import CalledFiles, find_calls
+from nparam_lint.evidence.looked_up import note_looked_up
 from nparam_lint.evidence.notebooks import find_notebooks
 from nparam_lint.evidence.option_objects import find_option_objects
 from nparam_lint.evidence.other_names import OtherNames
@@ -43,6 +44,8 @@ def find_evidence(query: EvidenceQuery) -> Iterator[Evidence]:
         sized = {evidence.target for evidence in declared if evidence.way.kind == "size"}
         with Aside("a part of the names of sizes"):
             every.extend(OtherNames(query, sized).of([*every]))
+    with Aside("which models are looked up by their names"):
+        note_looked_up(query, {evidence.target for evidence in every})
     yield from sorted(every, key=attrgetter("rank"))
 
 

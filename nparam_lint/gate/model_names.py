@@ -59,7 +59,9 @@ _BLOB = late_pattern(r"https?://[^/]+/[^/]+/[^/]+/(?:blob|tree|raw)/[^/]+/(.+)")
 # A class of configuration or of weights is called after the model.
 _OF_MODEL = late_pattern(r"_?(?:[Ww]eights|[Cc]onfig|[Aa]rgs|[Pp]arams)$")
 _DOTTED = late_pattern(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+")
-_COMPOUND = late_pattern(rf"[0-9_]|[a-z][A-Z]|[A-Z]{{2}}|-(?:{'|'.join(_SIZES)})\b")
+_COMPOUND = late_pattern(
+    rf"[0-9_]|[a-z][A-Z]|[A-Z]{{2}}|-(?:{'|'.join(_SIZES)})\b|[A-Za-z]-[A-Z]{{1,2}}\b"
+)
 _ARTICLE = late_pattern(r"\b(?:an?|another|our|the|this)\s*$", re.IGNORECASE)
 _IS = late_pattern(r"\b(?:is|are|was|were|be|as)\b", re.IGNORECASE)
 # Words that a text has whomever it is about.
@@ -67,6 +69,16 @@ _GENERAL = frozenset(
     "model network module encoder decoder backbone baseline head block layer main create build get"
     " make transformer attention classifier discriminator generator".split()
 )
+# Words before a number that is that of the model in the heading.
+_OF_HEADING = frozenset(
+    "it its this these we our the a an has have having with contains uses is are of in at and only"
+    " just about around approximately roughly nearly total totals overall there here model network"
+    " net architecture size stats statistics details specs summary complexity capacity number num"
+    " no count counts param params parameter parameters trainable learnable non embedding active"
+    " frozen".split()
+)
+_STATING = frozenset("has have having with contains uses is are".split())
+_OTHER_SUBJECT = late_pattern(r"[^,]*,\s+(?!(?:The|This|Our|It|We)\b)[A-Z]")
 _KINDS = frozenset("cnn mlp rnn lstm gru gan vae".split())  # of networks
 # A plain statement: "Our GPT-2 is a small transformer with about 1.5B parameters", "resnet18 (11.7M
 # parameters)", "the 20B parameter GPT-NeoX", "In total, Net has 5M". What is said in another way
@@ -210,8 +222,14 @@ def is_plain(count: StatedCount, model: NamedModel) -> bool:
     others += [n for n in others_after if n < len(clause) and not re.search(r"\bon\s+$", after[:n])]
     if others:
         return False
-    if count.definition or count.in_file or not (named_before or named_after):
+    if count.definition or count.in_file:
         return True
+    if not (named_before or named_after):  # a heading names it: is it what the sentence is about?
+        words = [word.lower() for word in re.findall("[A-Za-z]+", before)]
+        is_description = _OF_HEADING.issuperset(words[:1])
+        is_description &= _STATING.isdisjoint(words)  # "A grid of layers, 5M parameters"
+        is_about_it = is_description or _OF_HEADING.issuperset(words)
+        return is_about_it and _OTHER_SUBJECT.match(after) is None
     if not named_before:
         is_of_it = _OF_IT.fullmatch(after[: named_after[0]].rstrip("`*_"))
         return is_of_it is not None and _STATES.fullmatch(_CLAUSE.split(before)[-1]) is not None
@@ -331,7 +349,7 @@ class ModelNames:
                 is_of_next = n == 0 and _ARTICLE.search(text) and not _IS.search(text)
                 is_certain = is_whole and not is_of_next and name.lower() not in _GENERAL
                 strength = "certain" if is_certain else "likely"
-                return Binding(nearest, strength, f"the text names {name}")
+                return Binding(_nearest(nearest, at.path), strength, f"the text names {name}")
         if count.in_file and (models := self.by_path.get(at.path)):
             of_line = [m for m in models if m.report.way and m.report.way.position.line == at.line]
             return Binding(of_line or models, "certain", "it stands in the config of this model")
@@ -393,15 +411,16 @@ class ModelNames:
 
 
 def _nearest(models: Sequence[NamedModel], document: str) -> Sequence[NamedModel]:
-    """Of several models that config files of one name are, those in the directory nearest to the
-    document: each recipe of a project may have its own `conf/small.yaml`."""
-    if len(models) < 2 or not all(model.is_of_config for model in models):
+    """Of several models of one name those in the directory nearest to the document: each part of a
+    project may have its own `LeNet`, and its own `conf/small.yaml`."""
+    if len(models) < 2:
         return models
     above = [*ancestors(posixpath.dirname(document))]
 
     def depth(model: NamedModel) -> int:
-        config = _config_of(model.report.target, model.report.way)
-        return min(map(above.index, {*above}.intersection(ancestors(parent(config)))))
+        config = _config_of(model.report.target, model.report.way) if model.is_of_config else ""
+        folder = parent(config or model.report.bare.partition("::")[0])
+        return min(map(above.index, {*above}.intersection(ancestors(folder))))
 
     nearest = min(map(depth, models))
     return [model for model in models if depth(model) == nearest]

@@ -360,7 +360,9 @@ def _doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
     model, is about something else."""
     outcomes = [*of_file]
     rows = [o for o in outcomes if o.count.is_name and o.model]
-    right = {(o.model.target, o.name) for o in rows if o.verdict == "right" and o.model}
+    right = {
+        (o.model.target, o.count.selector, o.name) for o in rows if o.verdict == "right" and o.model
+    }
     tables: dict[tuple[int, int] | None, list[StatedOutcome]] = {}
     for outcome in rows:
         tables.setdefault(outcome.count.head_at, []).append(outcome)
@@ -376,7 +378,7 @@ def _doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
         if o.verdict == "wrong"
         and o.count.is_name
         and o.model
-        and ((o.model.target, o.name) in right or o.count.head_at in of_others)
+        and ((o.model.target, o.count.selector, o.name) in right or o.count.head_at in of_others)
         else o
         for o in outcomes
     ]
@@ -388,8 +390,7 @@ def _without_runs(outcomes: Mapping[str, list[StatedOutcome]]) -> dict[str, list
     numbers: dict[tuple[str, str], set[str]] = {}
 
     def key(outcome: StatedOutcome) -> tuple[str, str]:
-        target = outcome.model.bare if outcome.model else ""
-        return target, str(outcome.count.selector)
+        return outcome.model.bare if outcome.model else "", str(outcome.count.selector)
 
     def is_wrong(path: str, outcome: StatedOutcome) -> bool:
         return outcome.verdict == "wrong" and path.lower().endswith(CONFIG_SUFFIXES)

@@ -39,7 +39,8 @@ _SMALLEST_ABROAD = 100_000  # without a unit
 _LONGEST = 2000  # characters; what is longer is not a sentence
 
 _NUMBER = (
-    r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+(?:_[0-9]{3})+|[0-9]+(?:\.[0-9]+)?)(?![0-9_]|[.,][0-9])"
+    r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+(?:_[0-9]{3})+|[0-9]+(?:\.[0-9]+)?(?:e\+?[0-9]{1,2}\b)?)"
+    r"(?![0-9_]|[.,][0-9])"
 )
 _SUFFIX = r"(?:\s*(?:[kmbgt]|[mb]n)(?![a-z0-9_])|[\s-]*(?:thousand|million|billion|trillion)\b)"
 _COUNT = rf"""
@@ -50,12 +51,12 @@ _COUNT = rf"""
     (?:-a[0-9.]+[kmbt]\b)?
 """
 _QUALIFIER = r"""(?:total|overall|unique|model|network|learn[ae]ble|tunable|(?:non-?)?trainable
-    |frozen|non[-_\s]?embedding)"""
+    |frozen|active|activated|non[-_\s]?embedding)"""
 _NOUN = r"param(?:eter)?s?"
 _FLAGS = re.IGNORECASE | re.VERBOSE
 _NUMBER_FIRST = late_pattern(
     rf"""
-    {_COUNT}(?:[\s-]*(?P<what>(?:{_QUALIFIER}[\s-]+){{0,2}})\#?{_NOUN}(?![\w=-])
+    {_COUNT}(?:(?:[\s-]|&nbsp;)*(?P<what>(?:{_QUALIFIER}[\s-]+){{0,2}})\#?{_NOUN}(?![\w=-])
     (?:\s+(?:in\s+)?total\b)?(?P<what_after>\s*[(,]?\s*{WITHOUT_EMBEDDINGS}\)?)?
     |\s+(?P<what_alone>non[-_\s]?embedding)\b)""",
     _FLAGS,
@@ -106,7 +107,7 @@ _ELSEWHERE = late_pattern(
     r"""
     \b(?:than|vs|versus|compar\w*|unlike|instead|whereas|relative\s+to|original\w*|baselines?
     |similar|same|outperform\w*|rang(?:e|es|ing)|variants?|famil(?:y|ies)|respectively|up\s+to|each
-    |every|per|paper|reported|reports|published|configurations?|reduc\w+|sav(?:es?|ing)|budget
+    |every|per(?!\s+token)|paper|reported|reports|published|configurations?|reduc\w+|sav(?:es?|ing)|budget
     |limit|target)\b|>>>|\|""",
     _FLAGS,
 )

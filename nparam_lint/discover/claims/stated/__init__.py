@@ -36,7 +36,7 @@ _NEAR = late_pattern(  # in Python, where nearly every file names parameters
     |[Pp]aram\w*["']\s*:\s*[0-9]+\.[0-9]
     |(?i:\b(?:n|nb|num|no|total|number_of)_param\w*|param\w*(?:count\w*|_[kmb]))\s*(?::[^=\n]+)?
     =\s*\{\s*["']
-    |(?<!n)[Pp]aram\w*["'`*]{0,3}\s*(?:\([^()\n]{0,20}\)\s*)?(?:[:=]|\bis\b|\bare\b)[^\n0-9]{0,20}"""
+    |(?<!n)(?:[Pp]aram|PARAM)\w*["'`*]{0,3}\s*(?:\([^()\n]{0,20}\)\s*)?(?:[:=]|\bis\b|\bare\b)[^\n0-9]{0,20}"""
     + _COUNT,
     re.VERBOSE,
 )

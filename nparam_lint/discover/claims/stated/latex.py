@@ -20,6 +20,7 @@ _COMMENT = late_pattern(r"(?<!\\)%.*")
 _RULES = late_pattern(
     r"\\(?:hline|toprule|midrule|bottomrule|cmidrule\S*|cline\S*|specialrule\S*|addlinespace\S*)"
 )
+_COLOUR = late_pattern(r"\\(?:row|cell|text)?color(?:\[[^\]]*\])?\{[^{}]*\}")
 _WRAPPER = late_pattern(r"\\[a-zA-Z]+\*?(?:\[[^\]]*\])?\{([^{}]*)\}")
 _COMMAND = late_pattern(r"\\[a-zA-Z]+\*?\s?")
 _SPACE = late_pattern(r"\\[,;:!> ]")
@@ -62,6 +63,7 @@ def _parts(sign: re.Pattern[str], text: str, at: int) -> Iterator[tuple[str, int
 def _seen(cell: str) -> str:
     """What is seen of a cell."""
     cell = _RAISED.sub("", _SPACE.sub(" ", _RULES.sub(" ", cell)))
+    cell = _COLOUR.sub("", cell)
     cell = re.sub(r"\\multi(?:column|row)\{[^{}]*\}\{[^{}]*\}", r"\\multi", cell)
     for _ in range(4):  # commands around commands
         cell = _WRAPPER.sub(r"\1", cell)

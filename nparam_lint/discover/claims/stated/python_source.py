@@ -35,6 +35,7 @@ _Documented: TypeAlias = "ast.Module | ast.ClassDef | ast.FunctionDef | ast.Asyn
 _SCOPES = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _QUOTES = late_pattern(r"^\s*[rRuU]?(?:\"\"\"|''')|(?:\"\"\"|''')\s*$")
 # A dictionary is of counts, where `MODEL_PARAM` holds arguments.
+_SAYS_UNIT = late_pattern(r"[0-9.]+\s?[kKmMbB]")  # of a count: `"5.1M"`
 _COUNTS = late_pattern(r"^(?:n|nb|num|no|number_of|total)_|count", re.IGNORECASE)
 _LONGEST_NAME = 120
 _LEAST = 10_000  # what a key such as `params` may mean otherwise
@@ -111,7 +112,8 @@ def _keys(node: ast.AST, around: tuple[str, ...], lines: Sequence[str]) -> Itera
         if isinstance(value, ast.Dict):  # `PARAMS_M = {"vit_tiny": 5.7}`
             is_of_counts = unit[0] or _COUNTS.search(key)
             for name, inner_value in zip(map(_text, value.keys), value.values, strict=True):
-                if is_of_counts and name and (count := _count(key, inner_value, lines)):
+                is_count = is_of_counts or _SAYS_UNIT.fullmatch(_text(inner_value) or "")
+                if is_count and name and (count := _count(key, inner_value, lines)):
                     yield replace(count, names=(name, *around))
         elif count := _count(key, value, lines):
             yield replace(count, names=(*beside, *around), called=called)

@@ -25,12 +25,13 @@ _QUALIFIER = r"""(?:total|overall|model|network|trainable|tunable|learnable|non[
 _STAGE = r"(?:train(?:ing)?|deploy(?:ed|ment)?|inference|fused)(?:\s+time)?"
 _HEAD = late_pattern(
     rf"""(?:(?:number|num\.?|no\.?|nb\.?|\#|n)[\s_]*(?:of[\s_]+)?)?(?:{_QUALIFIER}[\s_]+){{0,2}}
-    (?:model[\s_]+|模型)?\#?\s*(?:param(?:eter)?s?|{NOUN_ABROAD})\.?\s?\#?(?:[\s_]*(?:count|number|size))?
+    (?:model[\s_]+|模型)?\#?\s*(?:param(?:eter)?s?|(?<=\#)p|{NOUN_ABROAD})\.?\s?\#?(?:[\s_]*(?:count|number|size))?
     (?:\s+(?:at|for|during)\s+{_STAGE}|[\s,]*[(\[]?\s*{WITHOUT_EMBEDDINGS}\s*[)\]]?)?
     (?:[\s,_]*(?:in[\s_]+)?[(\[/（]?\s*(?P<unit>[kmgbt]|mi?b|megabytes?|thousands?|millions?|billions?|mil|mn|bn|{UNIT_ABROAD}|1e[36]|(?:×\s?)?10(?:\^?[36]|[³⁶]))\s*[)\]）]?)?
     (?:\s*[(\[（]\s*(?:total|trainable|{_STAGE})\s*[)\]])?\s*[↓*:]?""",
     re.IGNORECASE | re.VERBOSE,
 )
+_SIZE_OF = late_pattern(r"^(?:model\s+)?size\s*[(\[](.*)[)\]]$", re.IGNORECASE)
 _KEY = late_pattern(
     r"""(?:(?:n|num|nb|no|number_of|total|model|trainable|learnable|active|activated|non_trainable|frozen
     |non_embedding|count_of)_)*
@@ -67,7 +68,7 @@ def says_bytes(head: str) -> bool:
 def head_unit(text: str) -> str | None:
     """The unit that a head of counts names, "" where it names none; None for another head. A key is
     one, too."""
-    name = text.strip(" *_`$\\:").strip()
+    name = _SIZE_OF.sub(r"\1", text.strip(" *_`$\\:").strip())
     if head := _HEAD.fullmatch(name):
         return suffix_of(head["unit"])
     key = key_unit(name)
