@@ -75,6 +75,11 @@ _EACH_LOOK_UP = [
 _NO_CODE = late_pattern(rb"\n[ \t]*(#|>>> |\.\.\. ).*")
 _IN_TABLE = late_pattern(IN_TABLE.encode())
 _ENDS = (b"](", b"].", b").")  # of what is looked up there
+_REGISTERED = late_pattern(
+    rb"^@(?:[\w.]+\.)?register\w*(?:\((?:name\s*=\s*)?(?:[\"']([^\"'\n]+)[\"'])?.*\))?[ \t]*\n"
+    rb"class[ \t]+(\w+)",
+    re.MULTILINE,
+)
 _BUILD = r"(?:build|make|create|instantiate|construct|init|get)(?:_?(?:model|net\w*))?"
 _BUILDS = late_pattern(rf"{_BUILD}$")
 _ALIAS = late_pattern(rb"\b(\w+)[ \t]+as[ \t]+(\w+)")
@@ -209,6 +214,22 @@ class CallSearch:
             for name in called:
                 files.setdefault(name, []).append(path)
         return files
+
+    @cached_property
+    def registered(self) -> dict[str, list[Symbol]]:
+        """The classes that decorators register, by each name that is said, or else their own."""
+        tree, classes = self.discovery.tree, dict[str, list[Symbol]]()
+        for path in sorted(tree.files):
+            for name, owner in _REGISTERED.findall(tree.source(path)):
+                symbol = Symbol("class", path, owner.decode())
+                classes.setdefault((name or owner).decode(), []).append(symbol)
+        return classes
+
+    @cached_property
+    def renamed(self) -> dict[str, list[Symbol]]:
+        """Those of them that are registered by another name."""
+        every = self.registered.items()
+        return {name: classes for name, classes in every if classes[0].name != name}
 
     def note_of(
         self,

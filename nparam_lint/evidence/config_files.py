@@ -69,10 +69,6 @@ _OF_CLASS = late_pattern(r"([A-Z]\w*)\.\w+$")  # as argbind has them
 _BASE = late_pattern(r"_*base(_config)?_*$", re.IGNORECASE)
 _NAME = late_pattern(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$")
 _CLASS = late_pattern(rb"^class[ \t]+(\w+)", re.MULTILINE)
-_RENAMED = late_pattern(
-    rb"^@(?:[\w.]+\.)?register\w*\((?:name\s*=\s*)?[\"']([^\"'\n]+)[\"'].*\)\s*\nclass[ \t]+(\w+)",
-    re.MULTILINE,
-)
 _INCLUDES = late_pattern(r"^__include__:(.*?)(?=^\w|\Z)", re.MULTILINE | re.DOTALL)
 _YAML = late_pattern(r"[\w./-]+\.ya?ml")
 _LARGEST = 1_000_000  # bytes of a file that is looked at
@@ -312,22 +308,12 @@ class ConfigFiles:
         source = self.discovery.tree.source
         paths = [path for path in self._classes.get(name, ()) if entry.search(source(path))]
         paths = _near(paths, config)
-        renamed = [] if paths else self._renamed.get(name, [])
+        renamed = [] if paths else self.calls.renamed.get(name, [])
         if len(renamed) == 1:
             return renamed[0]
         return (
             Symbol("class", paths[0], name) if len(paths) == 1 else self.class_named(name, config)
         )
-
-    @cached_property
-    def _renamed(self) -> dict[str, list[Symbol]]:
-        """The classes that are registered by each name that is not said by themselves."""
-        tree, classes = self.discovery.tree, dict[str, list[Symbol]]()
-        for path in sorted(tree.files):
-            for name, owner in _RENAMED.findall(tree.source(path)):
-                symbol = Symbol("class", path, owner.decode())
-                classes.setdefault(name.decode(), []).append(symbol)
-        return classes
 
     @cached_property
     def _classes(self) -> dict[str, list[str]]:

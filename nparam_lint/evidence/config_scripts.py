@@ -58,6 +58,7 @@ _HAS_OPTION = late_pattern(
 )
 _FIRST_ARGUMENT = "sys.argv[1]"  # of a script that has no parser
 _MODEL = late_pattern(r"(model|net|network|backbone|arch)\w*$|\w+_(model|net)$")  # no class
+_MAKES = late_pattern(r"(?:^|[._])(?:init|instantiate|construct)\w*$")
 _EVALUATED = late_pattern(r"eval\(.*\.(\w+)['\"]\)$")
 _NAMESPACE = late_pattern(r"(\w+_)?(args?|opts?|options|flags)$", re.IGNORECASE)
 _NOT_READ = late_pattern(r"^(torch|np|numpy|pickle|pd|h5py|cv2|Image)\.")
@@ -236,8 +237,9 @@ class ConfigScripts:
             return True, symbol
         target = tail(dotted_name(statement.targets[0]))
         is_pythons = name.partition(".")[0] in sys.stdlib_module_names  # a path, with "model" in it
-        is_named = bool(_MODEL.match(target)) and not (is_pythons or does_work(name))
         is_function = symbol is not None and symbol.kind == "function"
+        is_work = does_work(name) and not (is_function and _MAKES.search(name))
+        is_named = bool(_MODEL.match(target)) and not (is_pythons or is_work)
         return is_named, symbol if is_function else None
 
     def _evaluated(self, node: ast.expr) -> Symbol | None:
@@ -298,7 +300,8 @@ class ConfigScripts:
             if command.config == file.path:
                 given = Command(command.words, "").by_option(model.others)
                 words = [w for name in given if name in model.others for w in given[name]]
-                places.setdefault((*command.changes, *words), command.place)
+                others = (word for word in command.changes if word not in words)
+                places.setdefault((*others, *words), command.place)
         for changes, place in places.items():
             words = [script, *([model.option] if model.option else []), file.path, *changes]
             setup = f"import sys; sys.argv = {words!r}\n{self._environment}{model.setup}"

@@ -114,8 +114,9 @@ def _in_modules(
 def _in_table(calls: FileCalls, function: ast.expr) -> Iterator[ChosenModel]:
     """The models of a table that is written out, here or where it is imported from, or those of its
     modules: `{"a": A, "b": B}[args.model]`, `MODELS.get(args.model)`, `modules[args.model].Net`;
-    or of one that a function looks up so: `module_for(args).Net`."""
-    attribute = ""
+    or of one that a function looks up so: `module_for(args).Net`. Those that decorators
+    register, where no table is written out."""
+    attribute, here = "", calls
     if isinstance(function, ast.Attribute):
         attribute, function = f".{function.attr}", function.value
     local: Mapping[str, SizeTable] = {}
@@ -152,6 +153,25 @@ def _in_table(calls: FileCalls, function: ast.expr) -> Iterator[ChosenModel]:
         symbol = search.file_calls(where).resolve(name + attribute) if name else None
         if target := search.target_of(symbol):
             yield ChosenModel(target, option.attr, value=entry.name)
+    registered = () if entries else search.registered.items()
+    values = _values(here, option.attr) if registered else None
+    for name, classes in registered:
+        if values is not None and name not in values:
+            continue
+        symbol = search.file_calls(classes[0].where).resolve(classes[0].name + attribute)
+        if len(classes) == 1 and (target := search.target_of(symbol)):
+            yield ChosenModel(target, option.attr, value=name)
+
+
+def _values(calls: FileCalls, option: str) -> set[str | None] | None:
+    """The values that an option of a script has by default, by its choices, or in commands; None
+    where another file declares it."""
+    options = calls.text.options
+    if option not in options:
+        return None
+    commands = (command.by_option(options) for command in calls.search.commands_of(calls.path))
+    given = [words[option] for words in commands if option in words]
+    return {default_text(options[option]), *map(value_in, [*variants(options[option]), *given])}
 
 
 def _key(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:

@@ -207,8 +207,10 @@ def asked(statements: Iterable[ast.stmt], options: Mapping[str, ast.Call]) -> It
 
 def is_reached(node: ast.stmt) -> bool | None:
     """Whether a condition that is asked holds, where that is known."""
-    is_asked = isinstance(node, ast.If) and ast.unparse(node.body[0]) == NOT_REACHED
-    holds = truth(node.test, {}) if isinstance(node, ast.If) and is_asked else None
+    holds = None
+    if isinstance(node, ast.If) and isinstance(node.body[0], ast.Raise):
+        is_asked = ast.unparse(node.body[0]) == NOT_REACHED
+        holds = truth(node.test, {}) if is_asked else None
     return None if holds is None else not holds
 
 

@@ -133,6 +133,16 @@ class SourceText(Struct, dict=True):
         return dict(ChainMap(methods_of(owner), *bases))
 
     @cached_method
+    def heirs(self, owner: ast.ClassDef) -> list[ast.ClassDef]:
+        """The classes of the file that inherit from one."""
+        classes = [node for node in self.definitions.values() if isinstance(node, ast.ClassDef)]
+        family = [owner]
+        for base in family:
+            inheriting = [c for c in classes if base.name in map(dotted_name, c.bases)]
+            family += [c for c in inheriting if c not in family]
+        return family[1:]
+
+    @cached_method
     def constructor(self, owner: ast.ClassDef) -> Function | None:
         """The `__init__` of a class, with what its base does in it."""
         method = methods_of(owner).get("__init__")

@@ -250,18 +250,9 @@ class Slice(StatementSlice):
             need |= loads(*statements) - BUILTINS.union(*map(stores, statements))
             return statements
         owner = above[-1].owner if above else None
-        is_method, name = isinstance(owner, ast.ClassDef), function.name
-        called = f"self.{name}" if is_method else name
-        if isinstance(owner, ast.ClassDef) and name == "__init__":
-            called = name = owner.name
-        calling = [
-            caller
-            for caller in (self.text.callers(name) if depth < _DEEP else ())
-            if called == name
-            or (owner in caller.classes and dotted_name(caller.call.func) == called)
-            if function not in caller.functions
-        ]
+        is_method = isinstance(owner, ast.ClassDef)
         needing: list[NeedsCaller] = []
+        calling = self.callers(function, owner) if depth < _DEEP else []
         for caller in self.in_turn(calling):
             saved = set(need), set(self.local)
             try:
@@ -285,6 +276,26 @@ class Slice(StatementSlice):
         self.check(*values.values())
         need |= loads(*values.values()) - BUILTINS
         return self.assignments(function, values, ())
+
+    def callers(self, function: Function, owner: ast.AST | None) -> list[Place]:
+        """The calls in the file of a function; of a method of the class `owner`, also by a class
+        that inherits from it."""
+        if not isinstance(owner, ast.ClassDef):
+            calling = self.text.callers(function.name)
+        elif function.name == "__init__":
+            names = [owner.name, *(c.name for c in self.text.heirs(owner) if _inherits(c))]
+            calling = [caller for name in names for caller in self.text.callers(name)]
+        else:
+            family = [owner, *self.text.heirs(owner)]
+            names = [f"{c.name}.{function.name}" for c in family]
+            own = [f"{holder}.{function.name}" for holder in ("self", "cls")]
+            calling = [
+                caller
+                for caller in self.text.callers(function.name)
+                if (called := dotted_name(caller.call.func)) in names
+                or (called in own and any(node in family for node in caller.classes))
+            ]
+        return [caller for caller in calling if function not in caller.functions]
 
     def in_turn(self, callers: list[_Caller]) -> list[_Caller]:
         """The callers, each first for one entry, where a condition chooses by what they give."""
@@ -398,6 +409,11 @@ class Slice(StatementSlice):
             need.add(owner.name)
             statements = [statement, *statements]
         return statements + bound
+
+
+def _inherits(owner: ast.ClassDef) -> bool:
+    """Whether a class has no constructor of its own."""
+    return all(getattr(node, "name", "") != "__init__" for node in owner.body)
 
 
 def _chooses(test: ast.expr) -> bool:

@@ -26,8 +26,9 @@ RUN_SETTING = late_pattern(
 )
 # Calls of what has a model's name as an argument, or is looked up by it.
 LOOK_UPS = [rf"{verb}_?(?:model|net\w*)\(" for verb in ("create", "get", "build", "make")]
-# nets[args.net](, modules[args.net].Net(, get_module(args).Net(
-IN_TABLE = r"[\w})]\[\w+(?:\.\w+)+\](?:\.[A-Z]\w*)?\(|\w\([\w.]*\)\.[A-Z]\w*\("
+# nets[args.net](, modules[args.net].Net(, nets[args.net].build_model(, get_module(args).Net(
+IN_TABLE = r"[\w})]\[\w+(?:\.\w+)+\](?:\.(?:[A-Z]|(?:build|make|create|from)_)\w*)?\("
+IN_TABLE += r"|\w\([\w.]*\)\.[A-Z]\w*\("
 LOOK_UPS += [r"__dict__\[[^\]]*\]\(", r"getattr\(\w+,[^()]*\)\("]
 # A value that is looked up so, and called later: `Model = eval(args.model)`.
 LOOKED_UP_VALUE = (
