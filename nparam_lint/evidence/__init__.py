@@ -85,7 +85,7 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
 
     def module_for(self, path: str, user: str) -> str:
         """The name by which a file is imported in the process that has imported another: of several
-        one that begins like an import there."""
+        one that begins like an import there, and means this file."""
         roots = {root for attempt in self.discovery.plan(user)[:1] for root in attempt.roots}
         inside = [root for root in roots if path.startswith(f"{root}/" if root else "")]
         if not inside:
@@ -95,8 +95,15 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
             for root in sorted(inside, key=len, reverse=True)
         ]
         heads = {item.module.partition(".")[0] for item in self.discovery.tree.facts(user).imports}
-        usual = (name for name in names if name.partition("/")[0] in heads)
-        return next(usual, names[0]).replace("/", ".")
+        names.sort(key=lambda name: name.partition("/")[0] not in heads)
+        names = [name.replace("/", ".") for name in names]
+        tree = self.discovery.tree
+
+        def leads_there(name: str) -> bool:
+            place = tree.locate(user, name)
+            return place is not None and tree.module_file(place[1]) == path
+
+        return next(filter(leads_there, names), names[0])
 
     def parameters_of(self, target: Target) -> Sequence[Parameter]:
         """Those of a model; none of what defines none."""
@@ -132,7 +139,10 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
         """Whether the README shows a command, or names the script that does."""
         path = place.rpartition(":")[0]
         is_readme = "/" not in path and path.lower().startswith("readme")
-        return bool(path) and (is_readme or path.encode() in self.readme)
+        folder = parent(path)  # "run the scripts in scripts/long"
+        readme = self.readme.replace(b"\\", b"/")
+        is_of_folder = "/" in folder and folder.encode() in readme
+        return bool(path) and (is_readme or is_of_folder or path.encode() in readme)
 
     @cached_property
     def _readme_lines(self) -> list[set[str]]:

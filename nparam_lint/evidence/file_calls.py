@@ -567,12 +567,15 @@ class FileCalls:
             default = defaults.get(name)
             if default == "None" or (default != "" and SIZE_OF_DATA.match(name)):
                 try:
-                    self.cuts.of(place, [value], 0)
+                    unknown = self.cuts.of(place, [value], 0).unknown
+                    read = {ast.unparse(n) for n in ast.walk(value) if isinstance(n, ast.Attribute)}
+                    is_lost = not read.isdisjoint(map(".".join, unknown))
                 except NotRun:
-                    left_out.append(name)
-                    return True
+                    is_lost = True
                 except (NoWay, RecursionError):
-                    pass
+                    is_lost = False
+                left_out.extend([name] if is_lost else [])
+                return is_lost
             return False
 
         call = copy.copy(place.call)
@@ -625,7 +628,7 @@ class FileCalls:
         if cut.home is not self and head in self.text.names:
             module = self.search.query.module_for(self.path, cut.home.path)
             return ast.parse(f"from {module} import {head}").body
-        if head in self.search.names.names(self.path):
+        if head in self.text.available:
             return []
         for node in self.imports_for(line):
             if head in stores(node):

@@ -14,6 +14,7 @@ from nparam_lint.evidence.statements import (
     NOT_REACHED,
     Assumption,
     NoWay,
+    OfData,
     OptionValue,
     assign,
     calls_in,
@@ -298,13 +299,13 @@ def with_defaults(
     statements: Sequence[ast.stmt],
     used_by: Sequence[ast.AST],
     options: dict[str, ast.Call],
-    unknown: Iterable[tuple[str, str]] = (),
+    unknown: Mapping[tuple[str, str], str] | None = None,
     stored: Collection[str] = (),
     command: Mapping[str, Sequence[str]] | None = None,
 ) -> list[ast.stmt]:
     """The slice, with only the options that it uses, or that `used_by` uses: the call, and what the
     model reads besides. `options`: those of the file; `unknown`: attributes whose values come from
-    data, where they have no default; `stored`: attributes that the file assigns anywhere;
+    data, and where, if they have no default; `stored`: attributes that the file assigns anywhere;
     `command`: its words for options. Raises NoWay if an option that is used must be given, or has
     no value."""
     nodes = [*statements, *used_by]
@@ -320,9 +321,9 @@ def with_defaults(
         if name not in options and name not in stored and name not in set_here:
             raise NoWay(f"the option {name} has no default")
     read = {dotted_name(item) for item in attributes}
-    for holder, name in unknown:
+    for (holder, name), place in unknown.items() if unknown else ():
         if f"{holder}.{name}" in read and name not in options and name not in set_here:
-            raise NoWay(f"{holder}.{name} depends on data")
+            raise OfData(f"{holder}.{name}", place)
     plain: list[ast.stmt] = []
     declares = False
     for node in statements:

@@ -260,7 +260,22 @@ class SourceText(Struct, dict=True):
             elif isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)):
                 often |= stores(node) | changes(node)
         available = sure - often - BUILTINS
-        return frozenset(available | self._changed_by_loading(available))
+        return frozenset((available | self._changed_by_loading(available)) - self.rebound.keys())
+
+    @cached_property
+    def rebound(self) -> dict[str, str]:
+        """The names of the top level that functions give another value, each with one of these."""
+        functions = [node for node in self.definitions.values() if isinstance(node, FUNCTIONS)]
+        if "global " not in self.text:
+            return {}
+        return {
+            name: function.name
+            for function in functions
+            for node in ast.walk(function)
+            if isinstance(node, ast.Global)
+            for name in node.names
+            if any(name in stores(part) for part in function.body)
+        }
 
     def _changed_by_loading(self, available: set[str]) -> set[str]:
         """The imported names whose values loading the file changes, by what is always the same:

@@ -129,6 +129,8 @@ class Slice(StatementSlice):
     def blocks(self, frames: Sequence[Frame], need: set[str], place: Place) -> list[ast.stmt]:
         statements: list[ast.stmt] = []
         if isinstance(frames[0].owner, ast.Module) and place.functions:
+            if rebound := sorted(need & self.text.rebound.keys()):
+                raise NoWay(f"{self.text.rebound[rebound[0]]}() gives {rebound[0]} a value")
             body = self.text.tree.body  # functions run when all of the file has
             frames = [Frame(self.text.tree, body, len(body))]
         for frame in reversed(frames):

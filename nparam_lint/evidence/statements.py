@@ -58,6 +58,17 @@ class NotRun(NoWay):
         return f"{self.name} comes from {call}() ({self.place})" if self.place else call
 
 
+class OfData(NotRun):
+    """A name whose value data would give."""
+
+    def __init__(self, name: str, place: str) -> None:
+        super().__init__("")
+        self.name, self.place = name, place
+
+    def __str__(self) -> str:
+        return f"{self.name} depends on data ({self.place})"
+
+
 def loads(*nodes: ast.AST | None) -> set[str]:
     """The free names that nodes use; of `self.a.b` it is `self.a`."""
     return {name for node in nodes if node is not None for name in _free(node)}
