@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -114,6 +115,7 @@ class _Finder:
         self.lines: list[int] = []
         self.told: list[int] = []
         self.freezes = False  # whether to freeze a part is a change, too
+        self.in_loop = False
 
     def after(self, place: Place) -> tuple[str, list[ast.stmt]]:
         """What the model is called after the statement of the call, "" where that gives it no name;
@@ -230,7 +232,8 @@ class _Finder:
             return [node] if lines else []
         if isinstance(node, ast.For) and not models.isdisjoint(loads(node.iter)):
             models = models | stores(node.target)
-        whole = copy.copy(node)
+        whole, was_in_loop = copy.copy(node), self.in_loop
+        self.in_loop |= isinstance(node, ast.For)
         names = [name for name in ("body", "orelse") if getattr(node, name, None)]
         bodies: list[list[ast.stmt]] = []
         for name in names:
@@ -240,6 +243,7 @@ class _Finder:
             need |= inner_need if bodies[-1] else set()
             if isinstance(node, ast.If) and _leaves(part) and (bodies[-1] or not is_last):
                 bodies[-1] = [*bodies[-1], ast.Return(_named(self.model, ast.Load()))]
+        self.in_loop = was_in_loop
         if not any(bodies):
             return []
         if not isinstance(whole, (ast.If, ast.For)):
@@ -278,18 +282,31 @@ class _Finder:
                 if self.freezes and any(getattr(t, "attr", "") == "requires_grad" for t in inside):
                     return True
                 is_other = any(self.is_other_part(item, value, models) for item in inside)
-                return is_other or self.hands_on(value, models)
+                return is_other or self.shapes(value) or self.hands_on(value, models)
             case ast.Expr(value=ast.Call(func=ast.Attribute(value, "requires_grad_"))) if (
                 self.freezes
             ):
                 return _within(value, models)
             case ast.Expr(value=ast.Call() as call):
-                return self.changes(call, models) or self.hands_on(call, models)
+                return (
+                    self.shapes(call) or self.changes(call, models) or self.hands_on(call, models)
+                )
             case ast.Delete(targets=targets):
                 return any(_within(t, models) and not isinstance(t, ast.Name) for t in targets)
             case ast.AnnAssign() | ast.AugAssign() | ast.Assert():
                 return self.hands_on(node, models)
         return False
+
+    def shapes(self, value: ast.expr) -> bool:
+        """Whether this runs a model with lazy layers, which get their shapes by that."""
+        is_run = isinstance(value, ast.Call) and dotted_name(value.func) == self.model
+        return is_run and self.is_lazy and not (self.in_loop or self.depth)
+
+    @cached_property
+    def is_lazy(self) -> bool:
+        tree = self.calls.search.discovery.tree
+        files = tree.may_run_with([self.target.location]) if self.target.is_path else ()
+        return any(b"nn.Lazy" in tree.source(path) for path in files)
 
     def hands_on(self, node: ast.AST, models: set[str]) -> bool:
         """Whether a call in it hands the model to a function that changes it."""

@@ -20,6 +20,7 @@ from nparam_lint.report.style import MARK_TONES, first, plural, rounded, share
 _MODELS = 10  # without -v
 _IN_FULL = 3  # of so few, all that is known is told
 _NAMES = 3
+_OTHERWISE = " by default, not as "  # of a value that is not the repository's
 _PLACES = 2
 _FEW = 3  # of one kind, that are listed one by one
 _NOUNS = {  # of the kinds of ways, in the order in which they are shown
@@ -221,7 +222,8 @@ def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
     lines = []
     for row, ways in rows.items():
         if isinstance(row, str):
-            count, words = _range({total_of(way) or 0 for way in ways}), row
+            sure = [way for way in ways if way.way is None or _OTHERWISE not in way.way.note]
+            count, words = _range({total_of(way) or 0 for way in sure or ways}), row
         else:
             places = list(dict.fromkeys(place_of_way(way, group.target) for way in ways))
             count, words = f"{row:,}", ", ".join(places if verbose else first(places, _PLACES))
@@ -231,7 +233,9 @@ def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
         told = [way.way for way in ways if way.way]
         commands = list(dict.fromkeys(way.command for way in told if way.command))
         remarks = list(dict.fromkeys(n for way in told for n in way.note.split("; ") if n))
-        remarks = remarks if verbose else first(remarks, _PLACES)
+        remarks.sort(key=lambda note: _OTHERWISE not in note)
+        otherwise = sum(_OTHERWISE in note for note in remarks)
+        remarks = remarks if verbose else first(remarks, max(_PLACES, otherwise))
         lines += [("", f"({clean(note)})") for note in remarks]
         if commands:
             shown = ", ".join(commands if verbose else first(commands, _PLACES))
