@@ -8,6 +8,7 @@ import re
 from contextlib import suppress
 from functools import cached_property
 from itertools import takewhile
+from posixpath import basename, splitext
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.syntax import dotted_name
@@ -33,7 +34,7 @@ from nparam_lint.evidence.options import (
     words_for,
 )
 from nparam_lint.evidence.statements import NoWay, calls_in, loads, source_of
-from nparam_lint.ground.paths import CONFIG_SUFFIXES
+from nparam_lint.ground.paths import CONFIG_SUFFIXES, parent
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import CONFIG_OPTION, READS_WORDS, RUN_SETTING
 
@@ -168,6 +169,11 @@ class OptionWays:
                 raise lacking
             words = words_for(self.options[lacking.option], value)
             yield FilledIn(self.filled({lacking.option: words}), f"with {' '.join(words)}")
+        for name, option in self.every_option.items():
+            if CONFIG_OPTION.match(name) and (name in self.names or self.is_whole):
+                for words in self.beside(name, option):
+                    with suppress(NoWay):
+                        yield FilledIn(self.filled({name: words}), f"with {' '.join(words)}")
 
     def not_followed(self) -> str:
         """The first option of a command that nothing is known of, where it stands."""
@@ -270,6 +276,22 @@ class OptionWays:
             for words in dict.fromkeys((*choices, *self.keys_for(name, option))):
                 with suppress(NoWay):
                     yield FilledIn(self.filled({name: words}), f"with {' '.join(words)}")
+
+    def beside(self, name: str, option: ast.Call) -> Iterator[tuple[str, ...]]:
+        """The words for the other config files of a folder of which an option names one by its
+        stem: `--config small` of `open(f"configs/{args.config}.yaml")`."""
+        commands = self.search.commands_of(self.home.path)
+        given = [c.by_option(self.every_option).get(name) for c in commands]
+        values = {default_text(option), *(value_in(words) for words in given if words)}
+        configs = {
+            path: splitext(basename(path))[0]
+            for path in self.search.query.other_files
+            if path.endswith(CONFIG_SUFFIXES)
+        }
+        folders = {parent(path) for path, stem in configs.items() if stem in values}
+        for path, stem in configs.items() if len(folders) == 1 else ():
+            if parent(path) in folders and stem not in values:
+                yield words_for(option, stem)
 
     def keys_for(self, name: str, option: ast.Call) -> Iterator[tuple[str, ...]]:
         """The words for the other keys of a table that an option is one of: `SIZES[args.size]`,
