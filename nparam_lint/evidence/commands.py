@@ -97,9 +97,15 @@ class Command(NamedTuple):
         for word in self.words:
             flag, is_whole, _ = word.partition("=")
             if flag.startswith("-") and not _VALUE.match(flag):
-                name = flags.get(flag, flag.lstrip("-").replace("-", "_"))
+                name, is_attached = flags.get(flag, ""), False
+                if not name and flag.startswith("--"):  # argparse takes what can mean only one
+                    meant = {flags[text] for text in flags if text.startswith(flag)}
+                    name = meant.pop() if len(meant) == 1 else ""
+                elif not name:
+                    name, is_attached = flags.get(flag[:2], ""), True  # -k3
+                name = name or flag.lstrip("-").replace("-", "_")
                 words_of_option[name] = (word,)
-                most = 0 if is_whole else values_taken(options.get(name))
+                most = 0 if is_whole or is_attached else values_taken(options.get(name))
             elif most and _VALUE.match(word):
                 words_of_option[name] += (word,)
                 most -= 1
