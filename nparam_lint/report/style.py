@@ -70,7 +70,7 @@ def short_reason(reason: str, name: str) -> str:
     text, bare = clean(reason), name.partition("(")[0]
     if text.startswith((f"{bare} ", f"{bare}(")):  # not `Net/train.py:60 builds it …`
         error = text.partition(" raised ")[2]
-        text = error or text.removeprefix(f"{bare}()").removeprefix(bare).strip()
+        text = error or re.sub(r"^\(.*\) ", "", text.removeprefix(bare)).strip()
     for pattern, words in _SHORTER:
         text = pattern.sub(words, text)
     return text
