@@ -126,10 +126,10 @@ class OptionWays:
         reader = self.reader_of_words()
         commands = self.search.whole_commands_of(self.home.path)
         if reader is not None:
-            for command in commands:
+            for command, note in [*((command, "") for command in commands), *self.beside()]:
                 command_line = arguments_of_script(command.words)
                 statements = [*command_line, *reader, *self.filled()]
-                yield FilledIn(statements, "", command.place, self.config_of(command))
+                yield FilledIn(statements, note, command.place, self.config_of(command))
             if commands and not reader:
                 return
         if compose := next(composes(self.statements), None):
@@ -169,11 +169,10 @@ class OptionWays:
                 raise lacking
             words = words_for(self.options[lacking.option], value)
             yield FilledIn(self.filled({lacking.option: words}), f"with {' '.join(words)}")
-        for name, option in self.every_option.items():
-            if CONFIG_OPTION.match(name) and (name in self.names or self.is_whole):
-                for words in self.beside(name, option):
-                    with suppress(NoWay):
-                        yield FilledIn(self.filled({name: words}), f"with {' '.join(words)}")
+        for command, note in self.beside():
+            with suppress(NoWay):
+                given = command.by_option(self.every_option)
+                yield FilledIn(self.filled(given), note, command.place)
 
     def not_followed(self) -> str:
         """The first option of a command that nothing is known of, where it stands."""
@@ -277,21 +276,28 @@ class OptionWays:
                 with suppress(NoWay):
                     yield FilledIn(self.filled({name: words}), f"with {' '.join(words)}")
 
-    def beside(self, name: str, option: ast.Call) -> Iterator[tuple[str, ...]]:
-        """The words for the other config files of a folder of which an option names one by its
-        stem: `--config small` of `open(f"configs/{args.config}.yaml")`."""
-        commands = self.search.commands_of(self.home.path)
-        given = [c.by_option(self.every_option).get(name) for c in commands]
-        values = {default_text(option), *(value_in(words) for words in given if words)}
+    def beside(self) -> Iterator[tuple[Command, str]]:
+        """The first command that names a config by its stem, with each other file of that folder,
+        and a note that says so: `--config small` of `open(f"configs/{args.config}.yaml")`."""
         configs = {
             path: splitext(basename(path))[0]
             for path in self.search.query.other_files
             if path.endswith(CONFIG_SUFFIXES)
         }
+        named = [
+            (command, at)
+            for command in self.search.commands_of(self.home.path)
+            for at, flag in enumerate(command.words[:-1], 1)
+            if CONFIG_OPTION.match(flag) and command.words[at] in configs.values()
+        ]
+        values = {command.words[at] for command, at in named}
         folders = {parent(path) for path, stem in configs.items() if stem in values}
-        for path, stem in configs.items() if len(folders) == 1 else ():
-            if parent(path) in folders and stem not in values:
-                yield words_for(option, stem)
+        for command, at in named[:1] if len(folders) == 1 else ():
+            before, after = command.words[:at], command.words[at + 1 :]
+            for path, stem in configs.items():
+                if parent(path) in folders and stem not in values:
+                    words = (*before, stem, *after)
+                    yield command._replace(words=words), f"with {before[-1]} {stem}"
 
     def keys_for(self, name: str, option: ast.Call) -> Iterator[tuple[str, ...]]:
         """The words for the other keys of a table that an option is one of: `SIZES[args.size]`,

@@ -55,7 +55,9 @@ class RegistryConfigs:
             symbol = self.files.registered(name, path) if line else None
             if symbol:
                 setup = f"from {self._reader} import Config\nconfig = Config.fromfile({path!r})"
-                recipe = Recipe(setup=setup, call="MODELS.build(config['model'])", file=self._registry)
+                recipe = Recipe(
+                    setup=setup, call="MODELS.build(config['model'])", file=self._registry
+                )
                 yield ModelNode(path, ("model",), line, "registry", name, symbol), recipe
 
     def _model(self, path: str, depth: int) -> tuple[int, str]:
