@@ -202,7 +202,7 @@ class ConfigFiles:
                 symbol = Symbol("outside", "", f"diffusers.{value}") if is_of_model else None
             if kind in ("type", "named", "included"):
                 symbol = self.registered(value, file.path)
-            if symbol and kind in ("type", "named") and self._takes_config(symbol):
+            if symbol and kind == "type" and self._takes_config(symbol):
                 continue
             if kind == "type":
                 # The first network of a file is its model; what follows judges that.
