@@ -80,6 +80,7 @@ class Slice(StatementSlice):
     given_outside: set[str] = field(default_factory=set)  # of them, those that are needed
     guards: bool = False  # whether conditions that choose by a name are asked
     guarded: bool = False  # whether there was one
+    chosen_by_name: bool = False  # by one that holds, so that those before it do not
     loops: bool = False
     local: set[str] = field(default_factory=set)  # what callers' scopes have made
     owners: set[str] = field(default_factory=set)  # classes that `self` was of
@@ -155,6 +156,8 @@ class Slice(StatementSlice):
             is_used = not is_set and bool(loads(owner.test) & need)
             if is_used and self.holds(owner.test):
                 raise NoWay("not with the defaults")
+            if not self.chosen_by_name:
+                return self.asked(ast.UnaryOp(ast.Not(), owner.test), need)
         if isinstance(owner, (ast.With, ast.AsyncWith)):
             for item in owner.items:
                 if item.optional_vars and stores(item.optional_vars) & need:
@@ -198,9 +201,15 @@ class Slice(StatementSlice):
             return [ast.fix_missing_locations(Assumption([target], value, lineno=1))]
         if holds is False and loads(test) & need:
             raise NoWay("not with the defaults")
-        if not (self.guards and _chooses(test)):
+        return self.asked(test, need)
+
+    def asked(self, test: ast.expr, need: set[str]) -> list[ast.stmt]:
+        """A condition that chooses by a name is asked before the call."""
+        plain = test.operand if isinstance(test, ast.UnaryOp) else test
+        if not (self.guards and _chooses(plain)):
             return []
         self.guarded = True
+        self.chosen_by_name |= plain is test
         self.check(test)
         need |= loads(test) - BUILTINS
         return ast.parse(f"if not ({ast.unparse(test)}): {NOT_REACHED}").body
