@@ -138,7 +138,16 @@ class Slice(StatementSlice):
             if not isinstance(frame.owner, ast.ClassDef):
                 is_top = isinstance(frame.owner, ast.Module)
                 available = self.text.available if is_top else frozenset()
-                statements = self.before(frame.body[: frame.index], need, available) + statements
+                end = frame.index
+                for index in reversed(range(end)):
+                    node = frame.body[index]
+                    if not (isinstance(node, ast.If) and _returns(node)):
+                        continue
+                    statements = self.before(frame.body[index + 1 : end], need) + statements
+                    other = ast.UnaryOp(ast.Not(), node.test)
+                    statements = self.asked(other, need) + statements
+                    end = index
+                statements = self.before(frame.body[:end], need, available) + statements
             statements = self.header(frame, need, bool(statements)) + statements
         return statements
 
@@ -154,10 +163,11 @@ class Slice(StatementSlice):
             if frame.body is owner.body:
                 return self.condition(owner.test, need)
             is_used = not is_set and bool(loads(owner.test) & need)
-            if is_used and self.holds(owner.test):
+            other = ast.UnaryOp(ast.Not(), owner.test)
+            asked = [] if self.chosen_by_name else self.asked(other, need)
+            if not asked and is_used and self.holds(owner.test):
                 raise NoWay("not with the defaults")
-            if not self.chosen_by_name:
-                return self.asked(ast.UnaryOp(ast.Not(), owner.test), need)
+            return asked
         if isinstance(owner, (ast.With, ast.AsyncWith)):
             for item in owner.items:
                 if item.optional_vars and stores(item.optional_vars) & need:
@@ -186,8 +196,8 @@ class Slice(StatementSlice):
     def condition(self, test: ast.expr, need: set[str]) -> list[ast.stmt]:
         """What makes a condition true: under `if args.model == "b":` it is "b"."""
         holds = self.holds(test)
-        if holds:
-            return []
+        if holds:  # with the defaults; a command may say otherwise
+            return self.asked(test, need)
         option: ast.expr = test
         value: ast.expr = ast.Constant(True)
         if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Eq):
@@ -206,13 +216,15 @@ class Slice(StatementSlice):
     def asked(self, test: ast.expr, need: set[str]) -> list[ast.stmt]:
         """A condition that chooses by a name is asked before the call."""
         plain = test.operand if isinstance(test, ast.UnaryOp) else test
-        if not (self.guards and _chooses(plain)):
+        is_of_needed = bool(loads(test)) and loads(test) - BUILTINS <= need
+        if not (self.guards and (_chooses(plain) or is_of_needed)):
             return []
         self.guarded = True
         self.chosen_by_name |= plain is test
         self.check(test)
         need |= loads(test) - BUILTINS
-        return ast.parse(f"if not ({ast.unparse(test)}): {NOT_REACHED}").body
+        text = ast.unparse(plain) if plain is not test else f"not ({ast.unparse(test)})"
+        return ast.parse(f"if {text}: {NOT_REACHED}").body
 
     def entered(self, target: ast.expr, table: ast.expr, need: set[str]) -> list[ast.stmt]:
         """A loop's variables have the values of one entry of its table."""
@@ -444,6 +456,11 @@ def _chooses(test: ast.expr) -> bool:
     values = getattr(right, "elts", [right])
     texts = all(isinstance(v, ast.Constant) and isinstance(v.value, str) for v in values)
     return (is_name or is_own) and bool(values) and texts
+
+
+def _returns(node: ast.If) -> bool:
+    """Whether what stands behind a condition is not reached where it holds."""
+    return isinstance(node.body[-1], ast.Return) and not node.orelse
 
 
 def _leaves_out(node: ast.stmt, entry: ast.stmt) -> bool:
