@@ -78,9 +78,8 @@ class Slice(StatementSlice):
     with_defaults: Container[tuple[str, int]] | None = None  # None: all
     outside: Function | None = None  # the function whose arguments another file gives
     given_outside: set[str] = field(default_factory=set)  # of them, those that are needed
-    guards: bool = False  # whether conditions that choose by a name are asked
+    guards: bool = False  # whether conditions are asked
     guarded: bool = False  # whether there was one
-    chosen_by_name: bool = False  # by one that holds, so that those before it do not
     loops: bool = False
     local: set[str] = field(default_factory=set)  # what callers' scopes have made
     owners: set[str] = field(default_factory=set)  # classes that `self` was of
@@ -163,8 +162,7 @@ class Slice(StatementSlice):
             if frame.body is owner.body:
                 return self.condition(owner.test, need)
             is_used = not is_set and bool(loads(owner.test) & need)
-            other = ast.UnaryOp(ast.Not(), owner.test)
-            asked = [] if self.chosen_by_name else self.asked(other, need)
+            asked = self.asked(ast.UnaryOp(ast.Not(), owner.test), need)
             if not asked and is_used and self.holds(owner.test):
                 raise NoWay("not with the defaults")
             return asked
@@ -214,13 +212,12 @@ class Slice(StatementSlice):
         return self.asked(test, need)
 
     def asked(self, test: ast.expr, need: set[str]) -> list[ast.stmt]:
-        """A condition that chooses by a name is asked before the call."""
+        """A condition that chooses by a name, or reads only what is needed, is asked before."""
         plain = test.operand if isinstance(test, ast.UnaryOp) else test
         is_of_needed = bool(loads(test)) and loads(test) - BUILTINS <= need
         if not (self.guards and (_chooses(plain) or is_of_needed)):
             return []
         self.guarded = True
-        self.chosen_by_name |= plain is test
         self.check(test)
         need |= loads(test) - BUILTINS
         text = ast.unparse(plain) if plain is not test else f"not ({ast.unparse(test)})"
