@@ -83,9 +83,9 @@ class CallCuts:
         return replace(cut, unknown=cut.unknown | unknown)
 
     def _of_all(self, place: Place, nodes: Sequence[ast.AST], entry: int, depth: int) -> Cut:
-        """The statements that these need, and the conditions around the call that choose by a name.
-        Where what those ask for cannot be had, without them, unless a caller gives arguments: it
-        may be one that takes another branch."""
+        """The statements that these need, and the conditions on the way to the call. Where what
+        those ask for cannot be had, without them, unless a caller gives arguments: it may be one
+        that takes another branch."""
         try:
             return self._followed(place, nodes, entry, depth, guards=True)
         except NoWay as why:

@@ -146,9 +146,10 @@ class ConfigScripts:
         """The first model that a script builds, as far as that depends on its options alone."""
         query = self.files.query
         text, syntax = query.text(path), query.syntax(path)
+        options = [*option_calls([syntax])]
         option_list = [
             (name, call)
-            for name, call in option_calls([syntax])
+            for name, call in options
             if any(map(CONFIG_OPTION.match, (name, *words_of(call))))
             or (default_text(call) or "").endswith(CONFIG_SUFFIXES)
         ]
@@ -180,11 +181,10 @@ class ConfigScripts:
                 flags = [text for text in words if text[:1] == "-"]
                 defaults = [default_text(call) or "" for _, call in option_list]
                 call = ast.unparse(place.call)
-                is_ours = symbol is not None and symbol.kind != "outside"
-                text = query.text(symbol.where) if symbol and is_ours else ""
+                text = query.text(symbol.where) if symbol and symbol.kind != "outside" else ""
                 others = {
                     name: option
-                    for name, option in option_calls([syntax])
+                    for name, option in options
                     if is_read(name, f"{setup}\n{call}\n{text}")
                     and not (RUN_SETTING.match(name) or CONFIG_OPTION.match(name))
                 }

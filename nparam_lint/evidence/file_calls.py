@@ -574,7 +574,8 @@ class FileCalls:
                     is_lost = True
                 except (NoWay, RecursionError):
                     is_lost = False
-                left_out.extend([name] if is_lost else [])
+                if is_lost:
+                    left_out.append(name)
                 return is_lost
             return False
 

@@ -3,6 +3,7 @@ another size than the one that it builds."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from nparam_lint.ground.notation import Target
@@ -10,13 +11,14 @@ from nparam_lint.ground.paths import CONFIG_SUFFIXES
 from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
-    import re
     from collections.abc import Collection, Iterator
 
     from nparam_lint.evidence import EvidenceQuery
 
 _MOST = 500  # files that are looked through
-_REGISTERED = late_pattern(rb"^@[\w.]*[Rr][Ee][Gg][Ii][Ss][Tt]\w*.*\n(?:@.*\n)*class[ \t]+(\w+)", 8)
+_REGISTERED = late_pattern(
+    rb"^@[\w.]*[Rr][Ee][Gg][Ii][Ss][Tt]\w*.*\n(?:@.*\n)*class[ \t]+(\w+)", re.MULTILINE
+)
 _IN_TABLE = late_pattern(rb"[\"'][ \t]*:[ \t]*(?:\w+\.)*([A-Z]\w*)[ \t]*[,}\n]")
 _IN_CONFIG = late_pattern(rb"\b[a-z]\w*(?:\.\w+)*\.([A-Z]\w*)\b")
 
@@ -24,19 +26,16 @@ _IN_CONFIG = late_pattern(rb"\b[a-z]\w*(?:\.\w+)*\.([A-Z]\w*)\b")
 def note_looked_up(query: EvidenceQuery, having: Collection[Target]) -> None:
     """Note a gap for each model with sizes that have defaults, of which no evidence was found, that
     a decorator registers, a table has as a value, or a config names."""
-    sized = {
-        item.qualname: Target(item.path, item.qualname)
+    wanted = {
+        item.qualname: target
         for item in query.discovery.definitions
         if any((parameter.default or "").isdigit() for parameter in item.parameters or ())
-    }
-    wanted = {
-        name: target
-        for name, target in sized.items()
-        if target in query.targets and target not in having and not query.needs_arguments(target)
+        if (target := Target(item.path, item.qualname)) in query.targets
+        if target not in having and not query.needs_arguments(target)
     }
     for name, place in _places(query) if wanted else ():
-        if target := wanted.pop(name, None):
-            query.gaps.setdefault(str(target), f"{place} looks it up by a name")
+        if name in wanted:
+            query.gaps.setdefault(str(wanted.pop(name)), f"{place} looks it up by a name")
 
 
 def _places(query: EvidenceQuery) -> Iterator[tuple[str, str]]:

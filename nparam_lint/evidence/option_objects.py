@@ -69,6 +69,14 @@ class _Script(Struct, frozen=True, eq=False, dict=True):
         return self.attributes | self.calls.text.options.keys()
 
     @cached_property
+    def reach(self) -> frozenset[str] | None:
+        """The files that it may import; None where one of these imports others by their names."""
+        tree = self.calls.search.discovery.tree
+        files = tree.may_run_with([self.calls.path])
+        is_open = any(_IMPORTS_BY_NAME.search(tree.source(path)) for path in files)
+        return None if is_open else frozenset(files)
+
+    @cached_property
     def read(self) -> set[str]:
         """Those that it works out others of: `args.width = args.heads * 64`."""
         return uses(self._cut or (), {self.name})[0]
@@ -113,7 +121,8 @@ class OptionObjects:
         scripts = [
             script
             for script in self.scripts
-            if not mentioned.isdisjoint(script.names) and self.may_reach(script, target)
+            if not mentioned.isdisjoint(script.names)
+            and (script.reach is None or target.location in script.reach)
         ]
         attributes = self.read(target, required[0]) if scripts else set()
         folders = grouped(scripts if attributes else (), lambda s: parent(s.calls.path))
@@ -123,13 +132,6 @@ class OptionObjects:
             if evidence:  # a script further out is of another project, whose modules it imports
                 yield from evidence
                 return
-
-    def may_reach(self, script: _Script, target: Target) -> bool:
-        """Whether what a script imports has a model, or may import it by a name."""
-        tree = self.search.discovery.tree
-        files = tree.may_run_with([script.calls.path])
-        is_open = (_IMPORTS_BY_NAME.search(tree.source(path)) for path in files)
-        return target.location in files or any(is_open)
 
     def given_by(
         self, scripts: Sequence[_Script], target: Target, attributes: set[str]

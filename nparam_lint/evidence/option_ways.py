@@ -279,17 +279,18 @@ class OptionWays:
     def beside(self) -> Iterator[tuple[Command, str]]:
         """The first command that names a config by its stem, with each other file of that folder,
         and a note that says so: `--config small` of `open(f"configs/{args.config}.yaml")`."""
-        configs = {
-            path: splitext(basename(path))[0]
-            for path in self.search.query.other_files
-            if path.endswith(CONFIG_SUFFIXES)
-        }
-        named = [
+        given = [
             (command, at)
             for command in self.search.commands_of(self.home.path)
             for at, flag in enumerate(command.words[:-1], 1)
-            if CONFIG_OPTION.match(flag) and command.words[at] in configs.values()
+            if CONFIG_OPTION.match(flag) and not command.words[at].endswith(CONFIG_SUFFIXES)
         ]
+        configs = {
+            path: splitext(basename(path))[0]
+            for path in (self.search.query.other_files if given else ())
+            if path.endswith(CONFIG_SUFFIXES)
+        }
+        named = [(command, at) for command, at in given if command.words[at] in configs.values()]
         values = {command.words[at] for command, at in named}
         folders = {parent(path) for path, stem in configs.items() if stem in values}
         for command, at in named[:1] if len(folders) == 1 else ():

@@ -265,12 +265,11 @@ class SourceText(Struct, dict=True):
     @cached_property
     def rebound(self) -> dict[str, str]:
         """The names of the top level that functions give another value, each with one of these."""
-        functions = [node for node in self.definitions.values() if isinstance(node, FUNCTIONS)]
-        if "global " not in self.text:
-            return {}
+        functions = self.definitions.values() if "global " in self.text else ()
         return {
             name: function.name
             for function in functions
+            if isinstance(function, FUNCTIONS)
             for node in ast.walk(function)
             if isinstance(node, ast.Global)
             for name in node.names

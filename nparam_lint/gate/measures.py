@@ -31,7 +31,6 @@ _LINEAR = late_pattern(r"(?:^|\.)Linear$")
 # CIFAR, Tiny ImageNet, ImageNet-1k, ImageNet-21K-P, ImageNet-22k
 _CLASSES = (10, 100, 200, 1000, 10_450, 11_221, 21_841, 21_843)
 _MOST_FEATURES = 8193  # and a bias, of one class
-OF_FUSED = late_pattern(r"\bis it (after its|with each norm fused)")
 OF_OTHER_DATA = " classes"  # so ends what is said of a number that is another model's
 _DEEPEST = 2  # levels of modules that people call a part of the model
 _NARROW, _ROUNDED = 0.015, 0.1  # of a number that is no other by chance
@@ -99,6 +98,11 @@ def is_of_named_part(text: str, bounds: Sequence[Bounds], measured: Measured) ->
     )
 
 
+def is_fused(bounds: Sequence[Bounds], measured: Measured) -> bool:
+    """Whether a number is what the model has when it is fused."""
+    return any(amount in admitted for _, amount in _fused_counts(measured) for admitted in bounds)
+
+
 def _other_classes(bounds: Sequence[Bounds], measured: Measured) -> int | None:
     """With how many classes a classifier would have a number of parameters: of a usual data set,
     where its last linear layers have as many outputs as another, and cannot have as many as a
@@ -129,6 +133,12 @@ def _measures(measured: Measured) -> Iterator[tuple[str, int]]:
     if root.active:
         yield "its active parameters", root.active
     yield "its parameters and buffers", root.total + root.buffers
+    yield from _fused_counts(measured)
+    yield "its frozen parameters", root.frozen
+
+
+def _fused_counts(measured: Measured) -> Iterator[tuple[str, int]]:
+    rows = measured.modules
     if measured.fused is not None:
         yield f"it after its {measured.fusing}()", measured.fused
     norms = [row.own for row in rows if row.own and _NORM.search(row.type)]
@@ -136,5 +146,4 @@ def _measures(measured: Measured) -> Iterator[tuple[str, int]]:
     biases = sum(dtype.tensors for dtype in measured.dtypes) - 2 * len(norms) - weights
     if norms and biases < len(norms):  # else the convolutions have biases of their own
         # Of its weight and bias the convolution keeps a bias.
-        yield "it with each norm fused into its convolution", root.total - sum(norms) // 2
-    yield "its frozen parameters", root.frozen
+        yield "it with each norm fused into its convolution", rows[0].total - sum(norms) // 2

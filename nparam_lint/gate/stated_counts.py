@@ -469,7 +469,7 @@ def _outcome(
             return StatedOutcome(at, count)
         explanation = measures.fitting_measure("this", bounds, model.measured)
         is_of_inference = bool(_INFERENCE.search(count.text))
-        if is_of_inference and measures.OF_FUSED.search(explanation):
+        if is_of_inference and measures.is_fused(bounds, model.measured):
             right, explanation = model, ""
         if not explanation and count.is_name and (other := fitting(names.beside(model))):
             explanation = f"{_OF_ANOTHER}{other.name} has"

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 _Documented: TypeAlias = "ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef"
 _SCOPES = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 _QUOTES = late_pattern(r"^\s*[rRuU]?(?:\"\"\"|''')|(?:\"\"\"|''')\s*$")
-# A dictionary is of counts, where `MODEL_PARAM` holds arguments.
 _SAYS_UNIT = late_pattern(r"[0-9.]+\s?[kKmMbB]")  # of a count: `"5.1M"`
+# A dictionary is of counts, where `MODEL_PARAM` holds arguments.
 _COUNTS = late_pattern(r"^(?:n|nb|num|no|number_of|total)_|count", re.IGNORECASE)
 _LONGEST_NAME = 120
 _LEAST = 10_000  # what a key such as `params` may mean otherwise
