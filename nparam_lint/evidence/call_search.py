@@ -59,6 +59,7 @@ _LARGE = 400_000  # bytes of a file or a text, in which calls are not looked for
 # What stands behind a name that is called, or gets another name; and before one that is neither.
 _FILE = late_pattern(r"'(?:\./)?((?:[\w-][\w.-]*/)*[\w-][\w.-]*\.(?:ya?ml|json|toml))'")
 _IS_CALLED = late_pattern(rb"(?:\.(?!from_pretrained)\w+)?\s*\(|\s+as\s+\w+\s*[,)\n#;]")
+_IS_VALUE = late_pattern(rb"=[ \t]*(\w+\.)*\Z")
 _IS_OTHER = late_pattern(rb"(\w|class |def )\Z")
 # Also what gets another name, which may be called, and what is handed on to be called.
 _CALLED = late_pattern(
@@ -166,7 +167,10 @@ class CallSearch:
                 if (
                     (is_bound or content.endswith(b".", 0, at))
                     and not _IS_OTHER.search(content, max(0, at - 6), at)
-                    and _IS_CALLED.match(content, at + len(name))
+                    and (
+                        _IS_CALLED.match(content, at + len(name))
+                        or _IS_VALUE.search(content, max(0, at - 60), at)
+                    )
                 ):
                     return True
                 at = content.find(name, at + 1)

@@ -41,6 +41,7 @@ from nparam_lint.evidence.shorten import shortened
 from nparam_lint.evidence.slices import LeftOut
 from nparam_lint.evidence.statements import (
     BUILTINS,
+    NOT_REACHED,
     NotRun,
     NoWay,
     calls_in,
@@ -330,6 +331,7 @@ class FileCalls:
         facts, by_name = self.search.discovery.tree.facts(self.path), self.search.by_name
         names = self.names_for_models((*facts.imports, *self.imports))
         names |= {alias for alias, name in facts.aliases if tail(name) in by_name}
+        names |= {name for name in self.assignments if self.meanings(name)}
         names |= {*GIVEN_LOOKED_UP.findall(self.text.text)}
         pattern = "|".join(map(re.escape, sorted(names)))
         pattern = rf"\b({pattern})\s*(\.\s*\w+\s*)?\(|{LOOKED_UP.pattern}|{IN_TABLE}"
@@ -349,6 +351,9 @@ class FileCalls:
         """The models that a call gives whatever the options, each with what stands behind the call
         to get it."""
         name = dotted_name(call.func)
+        if meanings := self.meanings(name):
+            yield from ((target, "") for target in meanings)
+            return
         symbol = self.resolve(name, call.lineno) if name and self.is_bound(name) else None
         target = self.search.target_of(symbol)
         if symbol and symbol.kind == "outside" and BUILDS.match(symbol.name):
@@ -360,6 +365,20 @@ class FileCalls:
             yield target, ""
         elif symbol and name:
             yield from self.built_elsewhere(call, owner_of(symbol))
+
+    @cached_method
+    def meanings(self, name: str) -> list[Target]:
+        """The wanted models that branches give one name: `Net = A if args.a else B`."""
+        values = [node.value for node in self.assignments.get(name, ())]
+        for value in values:
+            values += [value.body, value.orelse] if isinstance(value, ast.IfExp) else []
+        given = [dotted_name(value) for value in values if value]
+        symbols = [self.resolve(item) for item in given if tail(item) in self.search.by_name]
+        names, imports = self.search.names, self.search.discovery.tree.facts(self.path).imports
+        for item in (*imports, *self.imports):
+            symbols += [names.follow(self.path, item)] if item.bound == name else []
+        targets = [*dict.fromkeys(filter(None, map(self.search.target_of, symbols)))]
+        return targets if len({target.callable for target in targets}) > 1 else []
 
     def built_elsewhere(self, call: ast.Call, config: Symbol) -> Iterator[tuple[Target, str]]:
         """The model of a config object that is made here, and handed on as it is to what builds it:
@@ -458,6 +477,9 @@ class FileCalls:
             try:
                 cut = cuts.with_globals(place, target, nodes, entry)
                 home = cut.home
+                if target in self.meanings(name := dotted_name(call.func)):
+                    test = f"if {name}.__name__ != {target.callable!r}: {NOT_REACHED}"
+                    cut = replace(cut, statements=[*cut.statements, *ast.parse(test).body])
                 if later:
                     cut = replace(cut, read=[*cut.read, later.function])
                 note = self.search.note_of(target, cut.unknown, home.path, home.text.options)
@@ -541,7 +563,7 @@ class FileCalls:
         is_method = isinstance(call.func, ast.Attribute) and self.target_by_builder(call)
         name = dotted_name(call.func)
         parts: list[ast.AST] = [*call.args, *call.keywords]
-        if not (name and self.is_bound(name)) or is_method:
+        if not (name and self.is_bound(name)) or is_method or self.meanings(name):
             parts.append(call.func)
         if isinstance(call.func, ast.Subscript):  # `nets.__dict__[args.net]()`
             parts.append(call.func.slice)

@@ -252,6 +252,12 @@ class SourceText(Struct, dict=True):
         for node in flat(self.tree.body):
             if isinstance(node, (*IMPORTS, *DEFINITIONS)):
                 sure |= stores(node)
+            elif isinstance(node, ast.If):  # both branches import something by one name
+                first, second = (
+                    {n for s in b if isinstance(s, IMPORTS) for n in stores(s)}
+                    for b in (node.body, node.orelse)
+                )
+                often |= first & second
             elif isinstance(node, (ast.Assign, ast.AnnAssign)) and stores(node):
                 is_once = sure.isdisjoint(stores(node)) and node in top
                 is_plain = not any(calls_in(node)) or not self.flags.isdisjoint(stores(node))
