@@ -59,7 +59,10 @@ _LARGE = 400_000  # bytes of a file or a text, in which calls are not looked for
 # What stands behind a name that is called, or gets another name; and before one that is neither.
 _FILE = late_pattern(r"'(?:\./)?((?:[\w-][\w.-]*/)*[\w-][\w.-]*\.(?:ya?ml|json|toml))'")
 _IS_CALLED = late_pattern(rb"(?:\.(?!from_pretrained)\w+)?\s*\(|\s+as\s+\w+\s*[,)\n#;]")
-_IS_VALUE = late_pattern(rb"=[ \t]*(\w+\.)*\Z")
+# In its line, before what something may call by another name, `LLM = GPT`, `run(GPT, 3)`; and in
+# those lines in which it is none.
+_GIVES = late_pattern(rb"[=(,][ \t]*(?:\w+\.)*\Z")
+_GIVES_NONE = late_pattern(rb"[ \t]*(?:from|import|class)\b|.*\b(?:isinstance|issubclass|super)\(")
 _IS_OTHER = late_pattern(rb"(\w|class |def )\Z")
 # Also what gets another name, which may be called, and what is handed on to be called.
 _CALLED = late_pattern(
@@ -164,13 +167,12 @@ class CallSearch:
             is_bound = "*" in bound or name.decode() in bound
             at = content.find(name)
             while at >= 0:
+                line = content[content.rfind(b"\n", 0, at) + 1 : at]
+                is_given = bool(_GIVES.search(line)) and not _GIVES_NONE.match(line)
                 if (
-                    (is_bound or content.endswith(b".", 0, at))
-                    and not _IS_OTHER.search(content, max(0, at - 6), at)
-                    and (
-                        _IS_CALLED.match(content, at + len(name))
-                        or _IS_VALUE.search(content, max(0, at - 60), at)
-                    )
+                    (is_bound or line.endswith(b"."))
+                    and not _IS_OTHER.search(line)
+                    and (is_given or _IS_CALLED.match(content, at + len(name)))
                 ):
                     return True
                 at = content.find(name, at + 1)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import ast
 import copy
 import re
+from functools import lru_cache
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
@@ -61,12 +62,13 @@ def takes_options(function: Function, text: str) -> bool:
     decorators = (tail(dotted_name(getattr(d, "func", d))) for d in function.decorator_list)
     if any(name in ("command", "option", "argument") for name in decorators):
         return True
-    return _is_given(function, _RUNS, text)
+    return function.name in _given(_RUNS, text)
 
 
-def _is_given(function: Function, runner: str, text: str) -> bool:
-    """Whether a text hands a function to what runs it: `Fire(main)`."""
-    return bool(re.search(rf"{runner}\(\s*{re.escape(function.name)}\b", text))
+@lru_cache(maxsize=8)
+def _given(runner: str, text: str) -> set[str]:
+    """What a text hands to what runs it: `Fire(main)`."""
+    return set(re.findall(rf"{runner}\(\s*(\w+)", text))
 
 
 def parameter_values(function: Function, path: str) -> list[ast.stmt]:
@@ -93,7 +95,7 @@ def values_by_type(
     """The statements that give parameters of a function the values that a library reads for them by
     their types, as it calls the function in a text: `tyro.cli(main)`, `CLI(main)`. Empty where none
     does. `tree`: that of the text."""
-    is_run = _is_given(function, _RUNS_TYPED, text)
+    is_run = function.name in _given(_RUNS_TYPED, text)
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if is_run else ():
         is_runner = re.search(f"{_RUNS_TYPED}$", dotted_name(call.func))
         if is_runner and call.args and dotted_name(call.args[0]) == function.name:

@@ -6,6 +6,7 @@ import ast
 import copy
 import dataclasses
 import re
+from collections import Counter
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from nparam_lint.discover.syntax import (
     returned_calls,
     tail,
 )
-from nparam_lint.evidence.arguments import arguments_known
+from nparam_lint.evidence.arguments import arguments_known, arguments_of
 from nparam_lint.evidence.call_cuts import CallCuts
 from nparam_lint.evidence.call_search import CallSearch
 from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BUILDS, BUILDS_IN_TEXT
@@ -80,7 +81,7 @@ SCRIPT, FACTORY, TEST, INSIDE = 10, 16, 30, 40  # ranks
 _CONFIG_READERS = ("from_pretrained", "from_json_file")
 _INI_PARSERS = {"ConfigParser", "RawConfigParser", "SafeConfigParser"}
 _ENTRIES = 3  # of a table that a loop runs over, and callers that a condition chooses by
-_TRIED = 9  # of them, with those that do not come to the call
+_TRIED = 12  # of them, with those that do not come to the call
 
 
 def find_calls(files: CalledFiles, _: object) -> Iterator[Evidence]:
@@ -121,6 +122,10 @@ class FileCalls:
         self.rank = TEST if TEST_FILE.search(path) else SCRIPT
         if self.rank == SCRIPT and not SCRIPT_FILE.search(path):
             self.rank += 1
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        return [*ast.walk(self.tree)]
 
     @cached_property
     def cuts(self) -> CallCuts:
@@ -231,7 +236,7 @@ class FileCalls:
     def assignments(self) -> dict[str, list[ast.Assign | ast.AnnAssign]]:
         """Those that give each name a value, anywhere in the file."""
         assignments: dict[str, list[ast.Assign | ast.AnnAssign]] = {}
-        for node in ast.walk(self.tree):
+        for node in self.nodes:
             if isinstance(node, (ast.Assign, ast.AnnAssign)):
                 for name in stores(node):
                     assignments.setdefault(name, []).append(node)
@@ -283,9 +288,10 @@ class FileCalls:
     @cached_property
     def assigned(self) -> set[str]:
         """The names that anything in the file is assigned to, or given as."""
-        nodes = [*ast.walk(self.tree)]
-        names = {n.id for n in nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-        return names | {node.arg for node in nodes if isinstance(node, ast.arg)}
+        names = {
+            n.id for n in self.nodes if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)
+        }
+        return names | {node.arg for node in self.nodes if isinstance(node, ast.arg)}
 
     def is_part(self, call: ast.Call) -> bool:
         """Whether this makes an object of a class of another package."""
@@ -326,14 +332,24 @@ class FileCalls:
         aliases = {i.bound for i in imports if tail(i.name or i.module) in by_name}
         return self.model_names | aliases
 
+    def other_names(self, names: str) -> set[str]:
+        """By which the file calls what functions are given, or what branches choose, where it hands
+        something on that has one of the names, a pattern."""
+        if not re.search(rf"[=(,]\s*(\w+\.)*({names})\s*([,)\n#]|if\b)", self.text.text):
+            return set()
+        functions = (node for node in self.nodes if isinstance(node, FUNCTIONS))
+        parameters = {name for node in functions for name in parameter_names(node.args)}
+        called = {dotted_name(node.func) for node in self.nodes if isinstance(node, ast.Call)}
+        return {name for name in called if name in parameters or self.meanings(name)}
+
     def places(self) -> Iterator[Place]:
         """The calls that may be such of a wanted model."""
         facts, by_name = self.search.discovery.tree.facts(self.path), self.search.by_name
         names = self.names_for_models((*facts.imports, *self.imports))
         names |= {alias for alias, name in facts.aliases if tail(name) in by_name}
-        names |= {name for name in self.assignments if self.meanings(name)}
         names |= {*GIVEN_LOOKED_UP.findall(self.text.text)}
         pattern = "|".join(map(re.escape, sorted(names)))
+        pattern = "|".join([pattern, *sorted(self.other_names(pattern))])
         pattern = rf"\b({pattern})\s*(\.\s*\w+\s*)?\(|{LOOKED_UP.pattern}|{IN_TABLE}"
         pattern += "".join(f"|{text}" for text in BUILDS_IN_TEXT)
         for method in sorted({method for _, method in self.search.builders}):
@@ -344,16 +360,16 @@ class FileCalls:
         for place in self.places():
             for model in named_models(self, place.call):
                 yield from self.built(place, model.target, named=model)
-            for target, part in self.targets(place.call):
+            chosen = self.meanings(dotted_name(place.call.func)) or self.handed_on(place)
+            for target in chosen:
+                yield from self.built(place, target, is_chosen=True)
+            for target, part in () if chosen else self.targets(place.call):
                 yield from self.built(place, target, part)
 
     def targets(self, call: ast.Call) -> Iterator[tuple[Target, str]]:
         """The models that a call gives whatever the options, each with what stands behind the call
         to get it."""
         name = dotted_name(call.func)
-        if meanings := self.meanings(name):
-            yield from ((target, "") for target in meanings)
-            return
         symbol = self.resolve(name, call.lineno) if name and self.is_bound(name) else None
         target = self.search.target_of(symbol)
         if symbol and symbol.kind == "outside" and BUILDS.match(symbol.name):
@@ -380,6 +396,20 @@ class FileCalls:
         targets = [*dict.fromkeys(filter(None, map(self.search.target_of, symbols)))]
         return targets if len({target.callable for target in targets}) > 1 else []
 
+    def handed_on(self, place: Place) -> list[Target]:
+        """The wanted models that callers give a function around a call as what it calls:
+        `run(config, Net)`."""
+        name, targets = dotted_name(place.call.func), []
+        for function in () if place.classes else place.functions:
+            if name in parameter_names(function.args):
+                symbol = Symbol("function", self.path, function.name)
+                inside = ((self, caller) for caller in self.text.callers(function.name))
+                for calls, caller in (*inside, *self.search.callers(self.path, symbol)):
+                    value = arguments_of(function, caller.call, is_method=False).get(name)
+                    if value and (given := dotted_name(value)):
+                        targets.append(self.search.target_of(calls.resolve(given)))
+        return [*dict.fromkeys(filter(None, targets))]
+
     def built_elsewhere(self, call: ast.Call, config: Symbol) -> Iterator[tuple[Target, str]]:
         """The model of a config object that is made here, and handed on as it is to what builds it:
         `Experiment(model=Config.small())`."""
@@ -387,7 +417,7 @@ class FileCalls:
         methods = [m for (owner, m), b in builders if owner == config and not b.needs_arguments]
         if not methods:
             return
-        nodes = [*ast.walk(self.tree)]
+        nodes = self.nodes
         kinds = ast.Assign, ast.AnnAssign
         made = [node for node in nodes if isinstance(node, kinds) and node.value is call]
         names = {name for node in made for name in stores(node)}
@@ -410,7 +440,7 @@ class FileCalls:
                     targets[target] = None
                     continue
                 kinds = ast.Assign, ast.AnnAssign, *FUNCTIONS
-                statements = (node for node in ast.walk(self.tree) if isinstance(node, kinds))
+                statements = (node for node in self.nodes if isinstance(node, kinds))
                 nodes += [node for node in statements if name in stores(node)]
         return next(iter(targets)) if len(targets) == 1 else None
 
@@ -445,9 +475,11 @@ class FileCalls:
         named: ChosenModel | None = None,
         default: str = "",
         as_made: bool = False,
+        is_chosen: bool = False,
     ) -> Iterator[Evidence]:
         """The ways that a call is; `default`: what is said of arguments that were left out.
-        `as_made`: without what is done to the model after that."""
+        `as_made`: without what is done to the model after that. `is_chosen`: if what is called is
+        this model."""
         call, at = place.call, Position(self.path, place.call.lineno, place.call.col_offset + 1)
         given = values_given(call)
         is_sketch = any(isinstance(v, ast.Constant) and v.value is Ellipsis for v in given)
@@ -463,23 +495,31 @@ class FileCalls:
             by_caller = change_by_caller(self, place)
             default = note_on_change(by_caller) if by_caller else ""
         nodes = self.parts_to_cut(call)
+        name, chosen = dotted_name(call.func), list[ast.stmt]()
+        if is_chosen:
+            test = f"if {name}.__name__ != {target.callable!r}: {NOT_REACHED}"
+            nodes += (chosen := ast.parse(test).body)
         if later:
             nodes.append(later.function)
             if rank < TEST:  # what a test does is no way that the model is published in
                 self.note_gap(target, f"{later.at} changes the model")
             unchanged = joined_notes(default, note_on_change(later.at))
             if later.is_told:
-                yield from self.built(place, target, part, named, unchanged, as_made=True)
+                yield from self.built(place, target, part, named, unchanged, True, is_chosen)
                 return
         cuts = CallCuts(self, named.as_default(self.text.options)) if named else self.cuts
-        reached = 0
+        reached: Counter[str] = Counter()  # by the file that calls the function around the call
         for entry in range(_TRIED):
             try:
                 cut = cuts.with_globals(place, target, nodes, entry)
                 home = cut.home
-                if target in self.meanings(name := dotted_name(call.func)):
-                    test = f"if {name}.__name__ != {target.callable!r}: {NOT_REACHED}"
-                    cut = replace(cut, statements=[*cut.statements, *ast.parse(test).body])
+                meant = self.meant_by(name, cut) if is_chosen else target
+                if meant is None:
+                    cut = replace(cut, statements=[*cut.statements, *chosen])
+                elif meant != target and cut.loops:
+                    continue
+                elif meant != target:
+                    return
                 if later:
                     cut = replace(cut, read=[*cut.read, later.function])
                 note = self.search.note_of(target, cut.unknown, home.path, home.text.options)
@@ -494,7 +534,7 @@ class FileCalls:
                 continue
             except (NoWay, RecursionError) as why:
                 if later:
-                    yield from self.built(place, target, part, named, unchanged, as_made=True)
+                    yield from self.built(place, target, part, named, unchanged, True, is_chosen)
                 elif isinstance(why, NotRun) and why.place and not is_inside:
                     self.note_gap(target, str(why))
                     plain, left_out = self.without_data(place, target)
@@ -502,7 +542,7 @@ class FileCalls:
                     if left_out:
                         words = f"{names} by default, not as {why.name} ({why.place}) has it"
                         words = joined_notes(words, default)
-                        yield from self.built(plain, target, part, named, words, as_made)
+                        yield from self.built(plain, target, part, named, words, as_made, is_chosen)
                 elif rank < TEST and not is_inside:
                     reason = f"{why}() is not run" if isinstance(why, NotRun) else str(why)
                     text = f"{self.path}:{at.line} builds it, but was not followed: {reason}"
@@ -519,7 +559,7 @@ class FileCalls:
                 if any(is_reached(node) is False for node in needed):
                     continue
                 needed = [node for node in needed if not is_reached(node)]
-                reached += 1
+                reached[home.path] += 1
                 needed_cut = replace(cut, statements=needed)
                 evidence = self.evidence_of(target, short, needed_cut, at, rank, part)
                 if later:
@@ -533,7 +573,7 @@ class FileCalls:
                 whole_note = joined_notes(note, default, option_note, told)
                 way = replace(evidence.way, note=whole_note, command=command, name=config)
                 yield replace(evidence, way=way)
-            if not cut.loops or reached >= _ENTRIES * len(filled):
+            if not cut.loops or reached[home.path] >= _ENTRIES * len(filled):
                 return
 
     def built_as_imported(
@@ -558,12 +598,27 @@ class FileCalls:
                 evidence = self.search.evidence(target, call, setup, at, rank, self.path)
                 yield replace(evidence, way=replace(evidence.way, command=command.place))
 
+    def meant_by(self, name: str, cut: Cut) -> Target | None:
+        """The model that has a name after some statements, where no condition chooses it."""
+        for node in reversed(cut.statements):
+            if name in stores(node):
+                value = node.value if isinstance(node, ast.Assign) else None
+                if isinstance(node, (ast.Import, ast.ImportFrom)):
+                    break
+                if not (value and (name := dotted_name(value))):
+                    return None
+        imports = (
+            node for node in cut.statements if isinstance(node, (ast.Import, ast.ImportFrom))
+        )
+        local = [item for node in imports for item in imported(node)]
+        return self.search.target_of(self.search.names.resolve(cut.home.path, name, local=local))
+
     def parts_to_cut(self, call: ast.Call) -> list[ast.AST]:
         """The arguments of a call; and what is called, where that has to be worked out."""
         is_method = isinstance(call.func, ast.Attribute) and self.target_by_builder(call)
         name = dotted_name(call.func)
         parts: list[ast.AST] = [*call.args, *call.keywords]
-        if not (name and self.is_bound(name)) or is_method or self.meanings(name):
+        if not (name and self.is_bound(name)) or is_method:
             parts.append(call.func)
         if isinstance(call.func, ast.Subscript):  # `nets.__dict__[args.net]()`
             parts.append(call.func.slice)

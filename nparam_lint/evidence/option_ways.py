@@ -11,7 +11,7 @@ from itertools import takewhile
 from posixpath import basename, splitext
 from typing import TYPE_CHECKING, NamedTuple
 
-from nparam_lint.discover.syntax import dotted_name
+from nparam_lint.discover.syntax import dotted_name, flat
 from nparam_lint.evidence.config_libraries import TAKES, composed_as_said, composes
 from nparam_lint.evidence.options import (
     NeedsCommand,
@@ -107,8 +107,8 @@ class OptionWays:
             self.names |= self.read_in(function)
 
     def read_in(self, parser: ast.stmt) -> set[str]:
-        """The options by which a function that parses them sets others that the model depends on:
-        `opt.classes` by `opt.dataset`."""
+        """The options by which a function that parses them sets others that the model depends on,
+        `opt.classes` by `opt.dataset`; and those that change a whole config."""
         body = getattr(parser, "body", ())
         setting = (
             node
@@ -120,7 +120,12 @@ class OptionWays:
                 for n in ast.walk(node)
             )
         )
-        return uses(setting, parsed_names(body))[0]
+        parsed, options = parsed_names(flat(body)), self.options_elsewhere
+        names = uses(body, parsed)[0]
+        configs = {
+            name for name in names if CONFIG_OPTION.match(name) or takes_rest(options.get(name))
+        }
+        return uses(setting, parsed)[0] | configs
 
     def __iter__(self) -> Iterator[FilledIn]:
         reader = self.reader_of_words()
