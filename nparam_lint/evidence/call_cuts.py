@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from nparam_lint.discover.syntax import Function
-    from nparam_lint.evidence.file_calls import FileCalls
+    from nparam_lint.evidence.file_names import FileNames
     from nparam_lint.evidence.places import Place
 
 _FILES = 3  # other files through which arguments are followed
@@ -35,7 +35,7 @@ class Cut(Struct, frozen=True):
     give other ways; `unknown`: see `Slice`; `read`: what the model reads beside its arguments;
     `of_caller`: what calls the function around it gives some of them."""
 
-    home: FileCalls
+    home: FileNames
     statements: Sequence[ast.stmt]
     loops: bool
     unknown: dict[tuple[str, str], str]
@@ -47,7 +47,7 @@ class CallCuts:
     """What is cut out for the calls of one file. `chosen`: options with other values than their
     defaults, by which conditions are judged."""
 
-    def __init__(self, calls: FileCalls, chosen: Mapping[str, ast.Call] | None = None) -> None:
+    def __init__(self, calls: FileNames, chosen: Mapping[str, ast.Call] | None = None) -> None:
         self.calls, self.chosen = calls, chosen or {}
 
     def with_globals(self, place: Place, target: Target, nodes: list[ast.AST], entry: int) -> Cut:
@@ -178,7 +178,7 @@ class CallCuts:
     def _outside(
         self,
         function: Function,
-        calls: FileCalls,
+        calls: FileNames,
         caller: Place,
         place: Place,
         nodes: Sequence[ast.AST],

@@ -206,7 +206,7 @@ class ConfigScripts:
         """Those that a call and the changes of its model need, and what is not known of them; None
         where they are no way.
 
-        Not as `FileCalls.cut` does it, which asks other files for arguments: a config is read by
+        Not as `CallCuts` does it, which asks other files for arguments: a config is read by
         the command line of this script alone."""
         query_changes, path = self.files.query.changes, source.path
         variables = query_changes.variables(source.text)

@@ -30,7 +30,7 @@ from nparam_lint.ground.script_words import WITH_CHANGES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nparam_lint.evidence.file_calls import FileCalls
+    from nparam_lint.evidence.file_names import FileNames
     from nparam_lint.evidence.places import Place
 
 _DEEP = 3  # functions of functions
@@ -67,7 +67,7 @@ def note_on_change(at: str, *, is_made: bool = False) -> str:
     return f"{'as' if is_made else 'before'} {at} changes the model"
 
 
-def later_changes(calls: FileCalls, place: Place, target: Target) -> LaterChanges | None:
+def later_changes(calls: FileNames, place: Place, target: Target) -> LaterChanges | None:
     """The changes of the model that a call makes, as far as its name goes on to be the model."""
     finder = _Finder(calls, target)
     model, body = finder.after(place)
@@ -88,7 +88,7 @@ def later_changes(calls: FileCalls, place: Place, target: Target) -> LaterChange
     return LaterChanges(ast.fix_missing_locations(function), at, bool(lines_told))
 
 
-def change_by_caller(calls: FileCalls, place: Place) -> str:
+def change_by_caller(calls: FileNames, place: Place) -> str:
     """Where one that calls the function around a call changes the model that it returns; "" where
     none does."""
     function = next(iter(reversed(place.functions)), None)
@@ -107,7 +107,7 @@ class _Finder:
     """Finds them in the statements after a call of `target`, and keeps their `lines`; and those of
     what is only `told`, as a wrapper or an object makes them."""
 
-    def __init__(self, calls: FileCalls, target: Target, depth: int = 0) -> None:
+    def __init__(self, calls: FileNames, target: Target, depth: int = 0) -> None:
         self.calls, self.target = calls, target
         self.depth = depth  # functions around what is looked at
         self.model = ""  # what the script calls it, and what besides

@@ -18,7 +18,7 @@ from nparam_lint.ground.script_words import LOOK_UPS, LOOKED_UP_VALUE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from nparam_lint.evidence.file_calls import FileCalls
+    from nparam_lint.evidence.file_names import FileNames
     from nparam_lint.evidence.literal_tables import Entry, SizeTable
     from nparam_lint.ground.notation import Target
 
@@ -52,7 +52,7 @@ class ChosenModel(NamedTuple):
         return words_for(options[self.option], self.value)
 
 
-def named_models(calls: FileCalls, call: ast.Call) -> list[ChosenModel]:
+def named_models(calls: FileNames, call: ast.Call) -> list[ChosenModel]:
     """Those that a call may give: by default, as commands say, or as the option offers; of the
     latter only what cannot be built by its name alone."""
     options, search = calls.text.options, calls.search
@@ -100,7 +100,7 @@ def _option_of(node: ast.AST) -> str:
 
 
 def _in_modules(
-    calls: FileCalls, naming: ast.expr, option: str, attribute: str
+    calls: FileNames, naming: ast.expr, option: str, attribute: str
 ) -> Iterator[ChosenModel]:
     """The models of one name in the modules that an option of another file may name:
     `__import__(config["model"]).Generator()`."""
@@ -111,7 +111,7 @@ def _in_modules(
             yield ChosenModel(target, option, value=value)
 
 
-def _in_table(calls: FileCalls, function: ast.expr) -> Iterator[ChosenModel]:
+def _in_table(calls: FileNames, function: ast.expr) -> Iterator[ChosenModel]:
     """The models of a table that is written out, here or where it is imported from, or those of its
     modules: `{"a": A, "b": B}[args.model]`, `MODELS.get(args.model)`, `modules[args.model].Net`;
     or of one that a function looks up so: `module_for(args).Net`. Those that decorators
@@ -163,7 +163,7 @@ def _in_table(calls: FileCalls, function: ast.expr) -> Iterator[ChosenModel]:
             yield ChosenModel(target, option.attr, value=name)
 
 
-def _values(calls: FileCalls, option: str) -> set[str | None] | None:
+def _values(calls: FileNames, option: str) -> set[str | None] | None:
     """The values that an option of a script has by default, by its choices, or in commands; None
     where another file declares it."""
     options = calls.text.options
@@ -184,7 +184,7 @@ def _key(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
     return None
 
 
-def _value_of(calls: FileCalls, node: ast.expr, call: ast.Call) -> ast.expr:
+def _value_of(calls: FileNames, node: ast.expr, call: ast.Call) -> ast.expr:
     """What a variable of the file was given last before a call; another expression as it is."""
     if isinstance(node, ast.Name) and not calls.is_bound(node.id):
         before = [n for n in _assignments(calls, node.id) if n.lineno <= call.lineno]
@@ -192,7 +192,7 @@ def _value_of(calls: FileCalls, node: ast.expr, call: ast.Call) -> ast.expr:
     return node
 
 
-def _naming(calls: FileCalls, call: ast.Call, function: ast.expr) -> tuple[ast.expr | None, str]:
+def _naming(calls: FileNames, call: ast.Call, function: ast.expr) -> tuple[ast.expr | None, str]:
     """What says which model a call gives; and what is called in the module that it is the name of,
     if it is that. `function`: what is called."""
     match function:
@@ -212,7 +212,7 @@ def _naming(calls: FileCalls, call: ast.Call, function: ast.expr) -> tuple[ast.e
     return next(iter([*given, *(item.value for item in call.keywords)]), None), ""
 
 
-def _assignments(calls: FileCalls, name: str) -> list[ast.Assign]:
+def _assignments(calls: FileNames, name: str) -> list[ast.Assign]:
     """Those anywhere in the file that give a name a value."""
     return [n for n in calls.assignments.get(name, ()) if isinstance(n, ast.Assign)]
 
@@ -237,7 +237,7 @@ def _folded(node: ast.expr, option: str, value: str) -> str | None:
     return None if None in texts else "".join(filter(None, texts))
 
 
-def _named(calls: FileCalls, function: ast.expr, name: str, attribute: str) -> Target | None:
+def _named(calls: FileNames, function: ast.expr, name: str, attribute: str) -> Target | None:
     """The model of a name: in the module that it is looked up in, or else anywhere; or what the
     module of that name has as an attribute."""
     search = calls.search

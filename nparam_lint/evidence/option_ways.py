@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.evidence.call_cuts import Cut
     from nparam_lint.evidence.commands import Command
-    from nparam_lint.evidence.file_calls import FileCalls
+    from nparam_lint.evidence.file_names import FileNames
     from nparam_lint.evidence.literal_tables import Entry
     from nparam_lint.evidence.named_models import ChosenModel
     from nparam_lint.evidence.places import SourceText
@@ -73,7 +73,7 @@ class OptionWays:
 
     def __init__(
         self,
-        calls: FileCalls,
+        calls: FileNames,
         cut: Cut,
         call: ast.Call,
         target: Target,
