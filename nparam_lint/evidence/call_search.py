@@ -86,6 +86,7 @@ _REGISTERED = late_pattern(
 )
 _BUILD = r"(?:build|make|create|instantiate|construct|init|get)(?:_?(?:model|net\w*))?"
 _BUILDS = late_pattern(rf"{_BUILD}$")
+_RETURNED = late_pattern(rb"\breturn[ \t]+(?:\w+\.)*([A-Z]\w*)[ \t\r]*$", re.MULTILINE)
 _ALIAS = late_pattern(rb"\b(\w+)[ \t]+as[ \t]+(\w+)")
 _BUILDER = late_pattern(rf"def {_BUILD}\(\s*self\b".encode())
 CLASS_TEXT = late_pattern(rb"class(?<![^\n]class)\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*")
@@ -110,8 +111,22 @@ class CallSearch:
             if target.is_path and target.callable and not does_work(tail(target.callable)):
                 self.by_name[tail(target.callable)].append(target)
         self.builders = self.find_builders()
-        self.words = {name.encode() for name in self.by_name}
+        self.getters = {*self.find_getters()}
+        self.words = {name.encode() for name in (*self.by_name, *self.getters)}
         self.words |= {owner.name.encode() for owner, _ in self.builders}
+
+    def find_getters(self) -> Iterator[str]:
+        """The names of the functions that return classes of wanted models: `model_class(name)`."""
+        for path in sorted(self.discovery.tree.files):
+            returned = _RETURNED.findall(self.discovery.tree.source(path))
+            names = {name.decode() for name in returned} & self.by_name.keys()
+            for node in self.query.syntax(path).body if names else ():
+                values = flat(node.body) if isinstance(node, ast.FunctionDef) else ()
+                given = (item.value for item in values if isinstance(item, ast.Return))
+                if isinstance(node, ast.FunctionDef) and any(
+                    tail(dotted_name(value)) in names for value in given if value
+                ):
+                    yield node.name
 
     def find_builders(self) -> dict[tuple[Symbol, str], BuildMethod]:
         """The methods of config classes that give a wanted model each: `Config().build()`."""

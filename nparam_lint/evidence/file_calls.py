@@ -94,6 +94,10 @@ class FileCalls(FileNames):
     def cuts(self) -> CallCuts:
         return CallCuts(self)
 
+    @property
+    def every_import(self) -> list[Import]:
+        return [*self.search.discovery.tree.facts(self.path).imports, *self.imports]
+
     @cached_property
     def model_names(self) -> set[str]:
         """The names of wanted models in the text."""
@@ -108,7 +112,9 @@ class FileCalls(FileNames):
     def other_names(self, names: str) -> set[str]:
         """By which the file calls what functions are given, or what branches choose, where it hands
         something on that has one of the names, a pattern."""
-        if not re.search(rf"[=(,]\s*(\w+\.)*({names})\s*([,)\n#]|if\b)", self.text.text):
+        handed_on = rf"[=(,]\s*(\w+\.)*({names})\s*([,)\n#]|if\b)"
+        is_got = not self.search.getters.isdisjoint(self.model_names)
+        if not (is_got or re.search(handed_on, self.text.text)):
             return set()
         functions = (node for node in self.nodes if isinstance(node, FUNCTIONS))
         parameters = {name for node in functions for name in parameter_names(node.args)}
@@ -118,7 +124,7 @@ class FileCalls(FileNames):
     def places(self) -> Iterator[Place]:
         """The calls that may be such of a wanted model."""
         facts, by_name = self.search.discovery.tree.facts(self.path), self.search.by_name
-        names = self.names_for_models((*facts.imports, *self.imports))
+        names = self.names_for_models(self.every_import)
         names |= {alias for alias, name in facts.aliases if tail(name) in by_name}
         names |= {*GIVEN_LOOKED_UP.findall(self.text.text)}
         pattern = "|".join(map(re.escape, sorted(names)))
@@ -133,7 +139,9 @@ class FileCalls(FileNames):
         for place in self.places():
             for model in named_models(self, place.call):
                 yield from self.built(place, model.target, named=model)
-            chosen = self.meanings(dotted_name(place.call.func)) or self.handed_on(place)
+            name = dotted_name(place.call.func)
+            chosen = self.meanings(name) if name else self.returned(place.call.func)
+            chosen = chosen or self.handed_on(place)
             for target in chosen:
                 yield from self.built(place, target, is_chosen=True)
             for target, part in () if chosen else self.targets(place.call):
@@ -157,17 +165,34 @@ class FileCalls(FileNames):
 
     @cached_method
     def meanings(self, name: str) -> list[Target]:
-        """The wanted models that branches give one name: `Net = A if args.a else B`."""
+        """The wanted models that branches give one name, `Net = A if args.a else B`, or that a
+        function returns."""
         values = [node.value for node in self.assignments.get(name, ())]
-        for value in values:
-            values += [value.body, value.orelse] if isinstance(value, ast.IfExp) else []
-        given = [dotted_name(value) for value in values if value]
-        symbols = [self.resolve(item) for item in given if tail(item) in self.search.by_name]
-        names, imports = self.search.names, self.search.discovery.tree.facts(self.path).imports
-        for item in (*imports, *self.imports):
-            symbols += [names.follow(self.path, item)] if item.bound == name else []
+        symbols: list[Symbol | None] = []
+        returned: list[Target] = []
+        for value in filter(None, values):
+            if isinstance(value, ast.IfExp):
+                values += [value.body, value.orelse]
+            elif tail(given := dotted_name(value)) in self.search.by_name:
+                symbols.append(self.resolve(given))
+            returned += self.returned(value)
+        for item in self.every_import:
+            symbols += [self.search.names.follow(self.path, item)] if item.bound == name else []
         targets = [*dict.fromkeys(filter(None, map(self.search.target_of, symbols)))]
-        return targets if len({target.callable for target in targets}) > 1 else []
+        is_chosen = returned or len({target.callable for target in targets}) > 1
+        return [*targets, *returned] if is_chosen else []
+
+    def returned(self, value: ast.expr) -> list[Target]:
+        """The wanted models that a function of the project returns: `model_class(args.name)`."""
+        name = dotted_name(value.func) if isinstance(value, ast.Call) else ""
+        symbol = self.resolve(name) if tail(name) in self.search.getters else None
+        function = self.search.function(symbol) if symbol and symbol.kind == "function" else None
+        if symbol is None or function is None:
+            return []
+        file = self.search.file_calls(symbol.where)
+        given = [n.value for n in flat(function.body) if isinstance(n, ast.Return) and n.value]
+        symbols = (file.resolve(name, v.lineno) for v in given if (name := dotted_name(v)))
+        return [*dict.fromkeys(filter(None, map(self.search.target_of, symbols)))]
 
     def handed_on(self, place: Place) -> list[Target]:
         """The wanted models that callers give a function around a call as what it calls:
@@ -270,7 +295,7 @@ class FileCalls(FileNames):
         nodes = self.parts_to_cut(call)
         name, chosen = dotted_name(call.func), list[ast.stmt]()
         if is_chosen:
-            test = f"if {name}.__name__ != {target.callable!r}: {NOT_REACHED}"
+            test = f"if {ast.unparse(call.func)}.__name__ != {target.callable!r}: {NOT_REACHED}"
             nodes += (chosen := ast.parse(test).body)
         if later:
             nodes.append(later.function)

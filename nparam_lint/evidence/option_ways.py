@@ -88,7 +88,8 @@ class OptionWays:
         start = ast.parse(_FLAGS_ARE_PARSED).body if self.flags else []
         self.statements = [*start, *cut.statements]
         # With another value than its own, an option that names the model gives another one.
-        self.naming = {node.attr for node in ast.walk(call.func) if isinstance(node, ast.Attribute)}
+        named_by = ast.walk(call.func) if named else ()
+        self.naming = {node.attr for node in named_by if isinstance(node, ast.Attribute)}
         self.chosen: dict[str, tuple[str, ...]] = {}
         if named:
             self.naming.add(named.option)

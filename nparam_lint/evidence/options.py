@@ -419,7 +419,7 @@ def uses(nodes: Iterable[ast.AST], parsed: set[str]) -> tuple[set[str], bool]:
     """The attributes of the parsed options that are read, and whether they are used as a whole;
     not of what has their name later: `args = yaml.safe_load(file)`."""
     attributes: set[str] = set()
-    wholes, parsed = 0, set(parsed)
+    wholes, parsed, aliases = 0, set(parsed), set[str]()
     for node in nodes:
         methods = {id(inner.func) for inner in calls_in(node)}
         for inner in ast.walk(node):
@@ -429,10 +429,10 @@ def uses(nodes: Iterable[ast.AST], parsed: set[str]) -> tuple[set[str], bool]:
                         attributes.add(flag.lstrip("-").replace("-", "_"))
                     wholes -= 1
             elif isinstance(inner, ast.Attribute) and isinstance(inner.value, ast.Name):
-                if inner.value.id in parsed:
+                if inner.value.id in parsed | aliases:
                     is_read = isinstance(inner.ctx, ast.Load) and id(inner) not in methods
                     attributes |= {inner.attr} if is_read else set()
-                    wholes -= 1
+                    wholes -= inner.value.id in parsed
             elif (
                 isinstance(inner, ast.Name)
                 and inner.id in parsed
@@ -441,6 +441,8 @@ def uses(nodes: Iterable[ast.AST], parsed: set[str]) -> tuple[set[str], bool]:
                 wholes += 1
         again = _parsed(node) if isinstance(node, ast.stmt) else set()
         parsed |= again
+        if isinstance(node, ast.Assign) and getattr(node.value, "id", "") in parsed:
+            aliases |= stores(node)  # config = args
         if isinstance(node, ast.Assign) and not again:
             parsed -= stores(node) - loads(node.value)
     return attributes, wholes > 0

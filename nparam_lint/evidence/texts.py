@@ -183,6 +183,10 @@ class TextCalls(FileCalls):
         after = [item for line, item in self.import_lines if line > self.line]
         return [item for line, item in reversed(self.import_lines) if line <= self.line] + after
 
+    @property
+    def every_import(self) -> list[Import]:
+        return self.imports
+
     @cached_property
     def bound(self) -> set[str]:
         return {item.bound for item in self.imports}.union(self.model_names)
