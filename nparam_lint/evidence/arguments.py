@@ -86,9 +86,9 @@ def arguments_known(function: Function, call: ast.Call, is_method: bool) -> dict
 
 def under_other_names(values: Mapping[str, ast.expr]) -> dict[str, ast.expr]:
     """Those of the parameters that get something else than what is called like them. Raises NoWay
-    where one of these is needed by its other meaning, too."""
+    where another one is made of what was called like it: `config = vars(config)` is not."""
     others = {n: v for n, v in values.items() if not (isinstance(v, ast.Name) and v.id == n)}
-    if loads(*others.values()) & set(others):
+    if any(loads(value) & (others.keys() - {name}) for name, value in others.items()):
         raise NoWay("two things of one name")
     return others
 

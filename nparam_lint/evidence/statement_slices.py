@@ -22,6 +22,7 @@ from nparam_lint.evidence.statements import (
     ends_script,
     loads,
     mutated,
+    sets_attributes,
     stores,
     targets_of,
     values_given,
@@ -144,11 +145,19 @@ class StatementSlice(Struct):
             return self.before(node.body, need)
         if isinstance(node, (ast.Assign, ast.AnnAssign, ast.AugAssign)):
             return self.assignment(node, need)
+        own = {name for name in need if name.startswith("self.")}
+        sets_own = bool(own) and sets_attributes(node)
+        if sets_own and isinstance(node, (ast.Expr, ast.For)):
+            self.check(node)
+            need -= own
+            self.conditional |= own
+            need |= {name for name in loads(node) - BUILTINS if not name.startswith("self")}
+            return [node]
         if isinstance(node, ast.Expr):
             return self.change(node, need)
         if isinstance(node, (*IMPORTS, *DEFINITIONS)):
             return self.definition(node, need)
-        if not (stores(node) & need or changes(node) & need):
+        if not (sets_own or stores(node) & need or changes(node) & need):
             return []
         return self.compound(node, need)
 

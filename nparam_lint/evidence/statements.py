@@ -155,6 +155,16 @@ def changed_by_call(call: ast.Call) -> tuple[str, bool]:
     return about, bool(is_change or is_loader)
 
 
+def sets_attributes(node: ast.AST) -> bool:
+    """Whether this sets attributes of `self` by names that are worked out:
+    `self.__dict__.update(config)`, `setattr(self, key, value)`."""
+    return any(
+        ast.unparse(call.func) in ("self.__dict__.update", "vars(self).update", "self.__setattr__")
+        or (ast.unparse(call.func) == "setattr" and is_self(call.args[0]))
+        for call in calls_in(node)
+    )
+
+
 def mutated(node: ast.AST) -> set[str]:
     """The names of the objects of which methods that change them are called for their values:
     `depth = options.pop("depth")`."""
