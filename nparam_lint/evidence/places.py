@@ -16,9 +16,10 @@ from msgspec.structs import replace
 
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, flat, is_main, tail
+from nparam_lint.evidence.arguments import arguments_known
 from nparam_lint.evidence.inheritance import inherited_statements, methods_of, with_bound_methods
 from nparam_lint.evidence.options import option_calls, typer_options
-from nparam_lint.evidence.statements import BUILTINS, calls_in, changes, loads, stores
+from nparam_lint.evidence.statements import BUILTINS, calls_in, changes, expression, loads, stores
 from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
@@ -111,8 +112,9 @@ class SourceText(Struct, dict=True):
 
     @cached_property
     def stored(self) -> set[str]:
-        """The attributes that the text assigns anywhere."""
-        return set(re.findall(r"\.(\w+)[^=\n(]*=[^=]", re.sub("#.*", "", self.text)))
+        """The attributes that the text assigns anywhere, or that subcommands have."""
+        text = re.sub("#.*", "", self.text)
+        return {*re.findall(r"(?:\.|set_defaults\(\s*)(\w+)[^=\n(]*=[^=]", text)}
 
     @cached_property
     def definitions(self) -> dict[str, ast.stmt]:
@@ -224,14 +226,41 @@ class SourceText(Struct, dict=True):
         processes is called by them. What is called by itself comes before that, and what no loop
         repeats before what one does."""
         calls = []
-        names = {name, *self.aliases(name)}
+        names = [name, *self.aliases(name)]
         for place in self.places(re.compile(rf"\b({'|'.join(map(re.escape, names))})\s*[(,)]")):
             is_call = tail(dotted_name(place.call.func)) in names
-            if call := place.call if is_call else _launched(place.call, name):
-                loops = sum(isinstance(frame.owner, ast.For) for frame in place.frames)
-                order = (not place.is_main, not is_call, len(place.functions), loops)
-                calls.append((order, replace(place, call=call)))
+            call = place.call if is_call else _launched(place.call, name)
+            given = [replace(place, call=call)] if call else [*self.given_to(place.call, names)]
+            for item in given:
+                loops = sum(isinstance(frame.owner, ast.For) for frame in item.frames)
+                order = (not item.is_main, not is_call, len(item.functions), loops)
+                calls.append((order, item))
         return [place for _, place in sorted(calls, key=itemgetter(0))]
+
+    def given_to(self, call: ast.Call, names: Sequence[str]) -> Iterator[Place]:
+        """The calls of a function, by its names, that a call makes of it: an option of subcommands,
+        `set_defaults(func=train)`, then `args.func(args)`; or a parameter of another function,
+        `start(train, args)`."""
+        meant: list[tuple[str, Function | None]] = []
+        if getattr(call.func, "attr", "") == "set_defaults":
+            given = [item.arg for item in call.keywords if dotted_name(item.value) in names]
+            meant += [(name, None) for name in filter(None, given)]
+        launched = (_launched(call, name) for name in sorted(loads(call) & self.definitions.keys()))
+        for item in (call, *filter(None, launched)):
+            function = self.definitions.get(dotted_name(item.func))
+            if isinstance(function, FUNCTIONS):
+                values = arguments_known(function, item, is_method=False).items()
+                meant += [(p, function) for p, value in values if dotted_name(value) in names]
+        for name, function in meant:
+            for place in self.places(re.compile(rf"\b{name}\s*\(")):
+                of = place.call.func
+                if tail(dotted_name(of)) == name and (not function or function in place.functions):
+                    called = ast.Call(ast.Name(names[0]), place.call.args, place.call.keywords)
+                    test = expression(f"{ast.unparse(of)}.__name__ == {names[0]!r}")
+                    body = [place.statement]
+                    frame = Frame(ast.If(test, body, []), body, 0)
+                    frames = place.frames if function else (*place.frames, frame)
+                    yield replace(place, call=ast.copy_location(called, place.call), frames=frames)
 
     def aliases(self, name: str) -> list[str]:
         """The names that the text gives something besides its own: `Runner = Trainer`,
