@@ -33,6 +33,7 @@ from nparam_lint.evidence.named_models import (
     GIVEN_LOOKED_UP,
     LOOKED_UP,
     ChosenModel,
+    called_by,
     named_models,
 )
 from nparam_lint.evidence.object_changes import joined_notes
@@ -170,16 +171,18 @@ class FileCalls(FileNames):
         values = [node.value for node in self.assignments.get(name, ())]
         symbols: list[Symbol | None] = []
         returned: list[Target] = []
+        is_made = False  # by `partial(Net, 3)`, or `lambda: Net(3)`
         for value in filter(None, values):
             if isinstance(value, ast.IfExp):
                 values += [value.body, value.orelse]
-            elif tail(given := dotted_name(value)) in self.search.by_name:
+            elif tail(given := dotted_name(called_by(value))) in self.search.by_name:
                 symbols.append(self.resolve(given))
+                is_made |= isinstance(value, (ast.Call, ast.Lambda))
             returned += self.returned(value)
         for item in self.every_import:
             symbols += [self.search.names.follow(self.path, item)] if item.bound == name else []
         targets = [*dict.fromkeys(filter(None, map(self.search.target_of, symbols)))]
-        is_chosen = returned or len({target.callable for target in targets}) > 1
+        is_chosen = returned or is_made or len({target.callable for target in targets}) > 1
         return [*targets, *returned] if is_chosen else []
 
     def returned(self, value: ast.expr) -> list[Target]:
@@ -295,7 +298,11 @@ class FileCalls(FileNames):
         nodes = self.parts_to_cut(call)
         name, chosen = dotted_name(call.func), list[ast.stmt]()
         if is_chosen:
-            test = f"if {ast.unparse(call.func)}.__name__ != {target.callable!r}: {NOT_REACHED}"
+            called = ast.unparse(call.func)
+            called = (
+                f"getattr({called}, 'func', {called})" if "partial" in self.text.text else called
+            )
+            test = f"if {called}.__name__ != {target.callable!r}: {NOT_REACHED}"
             nodes += (chosen := ast.parse(test).body)
         if later:
             nodes.append(later.function)
@@ -403,7 +410,7 @@ class FileCalls(FileNames):
                 value = node.value if isinstance(node, ast.Assign) else None
                 if isinstance(node, (ast.Import, ast.ImportFrom)):
                     break
-                if not (value and (name := dotted_name(value))):
+                if not (value and (name := dotted_name(called_by(value)))):
                     return None
         imports = (
             node for node in cut.statements if isinstance(node, (ast.Import, ast.ImportFrom))

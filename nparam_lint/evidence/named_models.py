@@ -7,7 +7,7 @@ import ast
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from nparam_lint.discover.syntax import IN_MODULE, called_name, dotted_name, flat, text_of
+from nparam_lint.discover.syntax import IN_MODULE, called_name, dotted_name, flat, tail, text_of
 from nparam_lint.evidence.arguments import arguments_known
 from nparam_lint.evidence.literal_tables import read_table, tables_in
 from nparam_lint.evidence.options import default_text, defaulting_to, value_in, variants, words_for
@@ -149,7 +149,7 @@ def _in_table(calls: FileNames, function: ast.expr) -> Iterator[ChosenModel]:
         table = read_table(written, local)
         entries = table.entries if table else ()
     for entry in entries:
-        name = dotted_name(entry.value) if entry.value else ""
+        name = dotted_name(called_by(entry.value)) if entry.value else ""
         symbol = search.file_calls(where).resolve(name + attribute) if name else None
         if target := search.target_of(symbol):
             yield ChosenModel(target, option.attr, value=entry.name)
@@ -161,6 +161,16 @@ def _in_table(calls: FileNames, function: ast.expr) -> Iterator[ChosenModel]:
         symbol = search.file_calls(classes[0].where).resolve(classes[0].name + attribute)
         if len(classes) == 1 and (target := search.target_of(symbol)):
             yield ChosenModel(target, option.attr, value=name)
+
+
+def called_by(value: ast.expr) -> ast.expr:
+    """What a call of a value calls: of `partial(Net, 3)`, and `lambda: Net(3)`."""
+    match value:
+        case ast.Lambda(body=ast.Call(function)):
+            return function
+        case ast.Call(function, [first, *_]) if tail(dotted_name(function)) == "partial":
+            return first
+    return value
 
 
 def _values(calls: FileNames, option: str) -> set[str | None] | None:
