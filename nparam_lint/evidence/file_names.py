@@ -187,7 +187,10 @@ class FileNames:
             return True  # of Python: what it gives is looked up
         if not name:
             attribute = call.func.attr if isinstance(call.func, ast.Attribute) else ""
-            return not does_work(attribute)
+            of = getattr(call.func, "value", None)
+            opened = tail(dotted_name(of.func)) if isinstance(of, ast.Call) else ""
+            reads = (opened, attribute) in (("open", "read"), ("Path", "read_text"))
+            return reads or not does_work(attribute)
         if "." in name and tail(name) in TEXT_METHODS and not self.is_bound(name):
             return True  # `args.dataset.lower()`
         if does_work(name):
