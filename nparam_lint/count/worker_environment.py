@@ -45,6 +45,9 @@ _SECRET_NAME = late_pattern(
     r"|AUTHORIZATION|BEARER|JWT|COOKIE|WEBHOOK|(^|_)DSN$|CONN(ECTION)?_?STR",
     re.IGNORECASE,
 )
+# What may be secret even though it is a small number, which is a size else: `NUM_TOKENS=100`.
+_NUMBERED = late_pattern(r"PASS|PW|PIN|OTP|CODE|SECRET", re.IGNORECASE)
+_SIZE = late_pattern(r"\d{1,5}")
 # Values that contain credentials, whatever the variable is called: a URL with a password or a
 # token; `password=…` in a connection string; tokens with a known prefix.
 _IN_ADDRESS = r"(?<=://)(?:[^\s/@:'\"]*:[^\s/@'\"]+|[^\s/@:'\"]{12,})(?=@)"
@@ -146,6 +149,8 @@ def _is_left_out(name: str) -> bool:
 
 @cache
 def _is_secret(name: str, value: str) -> bool:
+    if _SIZE.fullmatch(value) and not _NUMBERED.search(name):
+        return False
     match = _SECRET_NAME.search(name) or _SECRET_VALUE.search(value)
     return match is not None or _is_random(value)
 

@@ -335,6 +335,12 @@ def test_the_environment_loses_secrets_and_keeps_the_rest() -> None:
     assert [name for name in KEPT if made.get(name) != "x"] == []
 
 
+def test_a_small_number_is_a_size_but_where_it_may_be_a_code() -> None:
+    sizes, codes = ["NUM_TOKENS", "KEY_DIM", "N_KEYS", "AUTH_HEADS"], ["MY_PIN", "DB_PASSWORD"]
+    made = worker_environment(dict.fromkeys([*sizes, *codes], "1234"), "/temporary").visible
+    assert [name for name in (*sizes, *codes) if name in made] == sizes
+
+
 SECRET_VALUES = [
     "postgres://me:s3cr3tpw@db.example/x",
     "mongodb+srv://u:p%40ssword@h",
