@@ -13,6 +13,7 @@ from nparam_lint.ground.metrics import LADDER, METRICS
 from nparam_lint.ground.nearest import did_you_mean, nearest
 from nparam_lint.ground.notation import FormulaError, UnknownName, matches
 from nparam_lint.ground.notation.grammar import round_count
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import Position, proportion
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
 _BOUNDS = ("<=", "<", ">=", ">", "range")  # forms that say what is admitted, not what there is
 _NAMED = 5  # modules named below a broken total
+_REFUSED = late_pattern(r"nparam-lint refused (?!to download)")
 
 
 def judge(
@@ -359,6 +361,18 @@ def judge_hidden(measured: Measured, position: Position, target: str) -> list[Fi
             )
         findings.append(finding("NPL010", at, message, target, [remedy]))
     return findings
+
+
+def judge_caught(measured: Measured, position: Position, target: str) -> list[Finding]:
+    """NPL004, as a warning, for a model that went on after nparam-lint had refused it something: it
+    may be another one where that is allowed. (Weights that are not loaded change no count.)"""
+    refused = [note for note in measured.notes if _REFUSED.match(note)]
+    if not refused:
+        return []
+    message = f"{measured.call} caught a refusal: where it is none, it may build another model"
+    remedy = "do in the constructor only what makes the model"
+    caught = finding("NPL004", position, message, target, [*refused, remedy])
+    return [replace(caught, severity="warning")]
 
 
 def judge_not_measured(

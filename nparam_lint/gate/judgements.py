@@ -19,6 +19,7 @@ from nparam_lint.gate import formula_check, inside
 from nparam_lint.gate.candidates import arguments_entry, experts_entry
 from nparam_lint.gate.judge import (
     judge,
+    judge_caught,
     judge_devices,
     judge_hidden,
     judge_not_measured,
@@ -223,6 +224,7 @@ def _judge_measured(
     is_required = candidate.build.device != AUTO
     findings += judge_devices(measured, position, target, is_required)
     findings += judge_hidden(measured, position, target)
+    findings += judge_caught(measured, position, target) if candidate.budgets else ()
     findings += _wrong_experts(candidate, measured, settings)
     if not candidate.budgets:
         message = f"{candidate.target.call} has no budget; it has {measured.counts.total:,}"

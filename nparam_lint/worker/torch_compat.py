@@ -221,7 +221,8 @@ class Originals:
         self.lists = (nn.ModuleList, nn.Sequential, nn.ModuleDict)
         self.containers = (*self.lists, nn.ParameterList, nn.ParameterDict)
         self.Script, self.ScriptObject = torch._C.ScriptModule, torch._C.ScriptObject
-        self.parameters = nn.Module.parameters
+        walks = ("parameters", "named_parameters", "named_modules", "_named_members")
+        self.walks = {name: getattr(nn.Module, name, None) for name in walks}
         self.strided = torch.strided
         self.plain = torch._C.DisableTorchFunctionSubclass
         self.attributes = vars(nn.Module)["__dict__"].__get__

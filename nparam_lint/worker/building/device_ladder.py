@@ -203,7 +203,20 @@ class Replacements:
             result = self.torch.empty_like(result, device="meta")
         if target is not None or mode.accelerated:
             mode.follow(result, target, args)
+        if (
+            STATE.skips_initialisers
+            and mode.device == "cpu"
+            and args
+            and self.shrinks(args[0], result)
+        ):
+            STATE.shrank = True
         return result
+
+    def shrinks(self, whole, result):
+        """Whether what no initialiser has filled, since it is large, gives something small."""
+        with self.quietly():
+            is_large = isinstance(whole, self.tensor) and not has_values(whole)
+            return is_large and not (isinstance(result, self.tensor) and not has_values(result))
 
     def read(self, mode, func, args, kwargs):
         STATE.read_values = True
