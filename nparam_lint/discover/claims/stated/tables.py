@@ -30,6 +30,7 @@ _NAMED = late_pattern(
     r"|模型(?:名称?)?|模型名稱?|网络|方法|名称|モデル名?|모델|модель|modelo|mod[eè]le?|modell",
     re.IGNORECASE,
 )
+_RESOLUTION = late_pattern(r"[0-9]{2,4}(?:\s*[x×*^²]\s*[0-9]{0,4})?")
 _METHOD = late_pattern(r"(?:the\s+)?method", re.IGNORECASE)
 # The count is that of a larger model, of which the row names a part, or of a part of one; "Layers"
 # and "Heads" say how many there are.
@@ -84,7 +85,16 @@ def counts_in_table(
     counts = [(n, *part) for n, cell in enumerate(head) for part in _count_parts(cell.text)]
     columns = {n for n, *_ in counts}
     labels = [cell.text.strip(" *_`") for cell in head]
-    named = [n for n, label in enumerate(labels) if _NAMED.fullmatch(label)]
+    below = [row for row in rows[start + 1 :] if len(row) == len(head)]
+    texts = [[row[n].text for row in below] for n in range(len(head))]
+    named = [
+        n
+        for n, label in enumerate(labels)
+        # Not the size of the images, nor "config" with a link in each row.
+        if _NAMED.fullmatch(label)
+        and not all(map(_RESOLUTION.fullmatch, texts[n]))
+        and (len(below) < 2 or len(set(texts[n])) > 1)
+    ]
     # Beside a model a method is how it was trained.
     name_columns = [n for n in named if not _METHOD.match(labels[n])] or named
     is_of_part = any(map(_PART.fullmatch, labels))
@@ -96,9 +106,7 @@ def counts_in_table(
     is_varied = any(map(_VARIED.fullmatch, others))
     last = ""  # a cell over several rows names the model once
     stated: list[tuple[int, StatedCount]] = []
-    for row in rows[start + 1 :]:
-        if len(row) != len(head):
-            continue
+    for row in below:
         names: list[str] = []
         for n in name_columns:
             names += [row[n].text, *_links(row[n])]
