@@ -11,7 +11,7 @@ from itertools import takewhile
 from posixpath import basename, splitext
 from typing import TYPE_CHECKING, NamedTuple
 
-from nparam_lint.discover.syntax import dotted_name, flat
+from nparam_lint.discover.syntax import dotted_name, flat, tail
 from nparam_lint.evidence.config_libraries import TAKES, composed_as_said, composes
 from nparam_lint.evidence.options import (
     NeedsCommand,
@@ -33,7 +33,7 @@ from nparam_lint.evidence.options import (
     with_defaults,
     words_for,
 )
-from nparam_lint.evidence.statements import NoWay, calls_in, loads, source_of
+from nparam_lint.evidence.statements import NoWay, calls_in, loads, source_of, stores
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, parent
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import CONFIG_OPTION, READS_WORDS, RUN_SETTING
@@ -101,10 +101,18 @@ class OptionWays:
         dest = _SUBCOMMAND.search(cut.home.text.text) if self.has_subparsers else None
         if dest and (subcommand := dict(assumed(cut.statements)).get(dest[1])):
             self.chosen = {"": (subcommand,), **self.chosen}
-        used_by = [*self.statements, call, *cut.read]
-        self.names, self.is_whole = uses(used_by, parsed_names(self.statements) | self.flags)
+        used_by: list[ast.AST] = [*self.statements, call, *cut.read]
+        parsers = [node for _, node in self.called if _PARSES.search(ast.unparse(node))]
+        names = {getattr(node, "name", "") for node in parsers}
+        parsed = parsed_names(self.statements) | self.flags
+        for node in self.statements:
+            value = node.value if isinstance(node, ast.Assign) else None
+            if isinstance(value, ast.Call) and tail(dotted_name(value.func)) in names:
+                parsed |= stores(node)
+                used_by.remove(node)
+        self.names, self.is_whole = uses(used_by, parsed)
         self.names |= given_by_options(self.statements)
-        for function in (node for _, node in self.called if _PARSES.search(ast.unparse(node))):
+        for function in parsers:
             self.names |= self.read_in(function)
 
     def read_in(self, parser: ast.stmt) -> set[str]:
