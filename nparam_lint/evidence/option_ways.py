@@ -33,7 +33,14 @@ from nparam_lint.evidence.options import (
     with_defaults,
     words_for,
 )
-from nparam_lint.evidence.statements import NoWay, calls_in, loads, source_of, stores
+from nparam_lint.evidence.statements import (
+    NoWay,
+    calls_in,
+    loads,
+    sets_attributes,
+    source_of,
+    stores,
+)
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, parent
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import CONFIG_OPTION, READS_WORDS, RUN_SETTING
@@ -114,6 +121,9 @@ class OptionWays:
         self.names |= given_by_options(self.statements)
         for function in parsers:
             self.names |= self.read_in(function)
+        if any(map(sets_attributes, self.statements)):  # of `self`: all options
+            own = {name.removeprefix("self.") for name in loads(*self.statements, call)}
+            self.names |= own & self.options.keys()
 
     def read_in(self, parser: ast.stmt) -> set[str]:
         """The options by which a function that parses them sets others that the model depends on,

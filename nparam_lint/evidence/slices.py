@@ -247,7 +247,7 @@ class Slice(StatementSlice):
             raise NoWay(f"{sorted(unset)[0]} is not known")
         need -= local & self.conditional  # without a branch that sets it the script would fail, too
         parameters = [name for name in names if name in need]
-        if parameters or variables(need):
+        if parameters or variables(need) or need & self.text.rebound.keys():
             need -= set(parameters)
             statements = self.arguments(function, above, parameters, need, depth) + statements
         return statements
@@ -350,8 +350,10 @@ class Slice(StatementSlice):
         arguments = arguments_of(function, caller.call, is_method)
         values = {name: arguments.get(name) or self.default(function, name) for name in parameters}
         self.check(*values.values())
-        outer_need = (loads(*values.values()) - BUILTINS) | variables(need)
-        need -= variables(need)
+        # What a function around the caller may set, `global config`, is looked for there, too.
+        outer = variables(need) | (need & self.text.rebound.keys())
+        outer_need = (loads(*values.values()) - BUILTINS) | outer
+        need -= outer
         statements = self.scope(caller, outer_need, depth + 1)
         self.local.update(parameters, *map(stores, statements))
         values = under_other_names(values)
