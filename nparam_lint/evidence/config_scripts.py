@@ -331,7 +331,8 @@ class ConfigScripts:
         near = [
             path
             for path in self.read_in
-            if parent(path) == folder or (parent(parent(path)) == parent(folder) != "")
+            if path in self.files.paths  # what a text names may be made up: `configs/your.yaml`
+            and (parent(path) == folder or (parent(parent(path)) == parent(folder) != ""))
         ]
         nearest = max(near, key=lambda path: len(commonprefix([path, file.path])), default="")
         example = self.files.file(nearest) if nearest else None
