@@ -168,7 +168,8 @@ class ConfigScripts:
             later = later_changes(self.files.calls.file_calls(path), place, target)
             changes = [later.function] if later and not later.is_told else []
             cut = self._statements(source, place, changes) if changes else None
-            told = note_on_change(later.at, is_made=cut is not None) if later else ""
+            is_changed = later and not (cut and later.is_asked_for)
+            told = note_on_change(later.at, is_made=bool(cut)) if later and is_changed else ""
             if cut is None:
                 changes, cut = [], self._statements(source, place, [])
             if cut is None:

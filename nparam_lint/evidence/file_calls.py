@@ -306,7 +306,8 @@ class FileCalls(FileNames):
             nodes += (chosen := ast.parse(test).body)
         if later:
             nodes.append(later.function)
-            if rank < TEST:  # what a test does is no way that the model is published in
+            # What a test does is no way that the model is published in.
+            if rank < TEST and not later.is_asked_for:
                 self.note_gap(target, f"{later.at} changes the model")
             unchanged = joined_notes(default, note_on_change(later.at))
             if later.is_told:
@@ -374,7 +375,8 @@ class FileCalls(FileNames):
                     )
                 if "by default" in option_note:
                     self.note_gap(target, f"{option_note}; as in {command}")
-                told = note_on_change(later.at, is_made=True) if later else ""
+                is_made = later and (command or option_note or not later.is_asked_for)
+                told = note_on_change(later.at, is_made=True) if later and is_made else ""
                 whole_note = joined_notes(note, default, option_note, told)
                 way = replace(evidence.way, note=whole_note, command=command, name=config)
                 yield replace(evidence, way=way)

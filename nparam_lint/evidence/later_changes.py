@@ -14,6 +14,7 @@ from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import FUNCTIONS, dotted_name
 from nparam_lint.evidence.arguments import arguments_known
 from nparam_lint.evidence.inheritance import Renamed
+from nparam_lint.evidence.options import truth
 from nparam_lint.evidence.statements import (
     assign,
     calls_in,
@@ -51,11 +52,13 @@ _BLOCKS = ast.If, ast.For, ast.With, ast.Try, ast.While, ast.Match
 
 class LaterChanges(Struct, frozen=True):
     """A function that makes them, and where the first one stands. `is_told`: it does not make all
-    of them, as some are not made by statements here."""
+    of them, as some are not made by statements here. `is_asked_for`: it makes them only where an
+    option has another value than its default."""
 
     function: ast.FunctionDef
     at: str
     is_told: bool = False
+    is_asked_for: bool = False
 
     def made_to(self, call: str) -> str:
         """The call of a model, with the changes made to it."""
@@ -85,7 +88,13 @@ def later_changes(calls: FileNames, place: Place, target: Target) -> LaterChange
     body = [Renamed({model: name}).visit(copy.deepcopy(node)) for node in statements]
     body = [*(assign(other, ast.Name(name, ast.Load())) for other in sorted(finder.others)), *body]
     function = ast.FunctionDef(WITH_CHANGES, parameters, [*body, returned], [])
-    return LaterChanges(ast.fix_missing_locations(function), at, bool(lines_told))
+    options = calls.text.options
+    is_asked_for = all(
+        isinstance(node, ast.If) and not node.orelse and truth(node.test, options) is False
+        for node in statements
+    )
+    whole = ast.fix_missing_locations(function)
+    return LaterChanges(whole, at, bool(lines_told), bool(statements) and is_asked_for)
 
 
 def change_by_caller(calls: FileNames, place: Place) -> str:
@@ -98,7 +107,8 @@ def change_by_caller(calls: FileNames, place: Place) -> str:
     here = ((calls, caller) for caller in calls.text.callers(name))
     factory, called = Target(calls.path, name), Symbol("function", calls.path, name)
     for caller_calls, caller in (*here, *calls.search.callers(calls.path, called)):
-        if later := later_changes(caller_calls, caller, factory):
+        later = later_changes(caller_calls, caller, factory)
+        if later and not later.is_asked_for:
             return later.at
     return ""
 
@@ -246,6 +256,12 @@ class _Finder:
         self.in_loop = was_in_loop
         if not any(bodies):
             return []
+        contexts = whole.items if isinstance(whole, ast.With) else []
+        bound = {n for item in contexts if item.optional_vars for n in stores(item.optional_vars)}
+        if isinstance(whole, ast.With) and not bound.isdisjoint(loads(*bodies[0])):
+            need -= bound
+            need |= loads(*(item.context_expr for item in contexts))
+            return [ast.With(contexts, bodies[0])]
         if not isinstance(whole, (ast.If, ast.For)):
             return [item for body in bodies for item in body]
         for name, body in zip(names, bodies, strict=True):

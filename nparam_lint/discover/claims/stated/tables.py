@@ -86,14 +86,14 @@ def counts_in_table(
     columns = {n for n, *_ in counts}
     labels = [cell.text.strip(" *_`") for cell in head]
     below = [row for row in rows[start + 1 :] if len(row) == len(head)]
-    texts = [[row[n].text for row in below] for n in range(len(head))]
+    cells = [[row[n].text for row in below] for n in range(len(head))]
     named = [
         n
         for n, label in enumerate(labels)
         # Not the size of the images, nor "config" with a link in each row.
         if _NAMED.fullmatch(label)
-        and not all(map(_RESOLUTION.fullmatch, texts[n]))
-        and (len(below) < 2 or len(set(texts[n])) > 1)
+        and not all(map(_RESOLUTION.fullmatch, cells[n]))
+        and (len(below) < 2 or len(set(cells[n])) > 1)
     ]
     # Beside a model a method is how it was trained.
     name_columns = [n for n in named if not _METHOD.match(labels[n])] or named
