@@ -178,7 +178,8 @@ class ConfigRecipes:
         """As Hydra does it, in the names of the script that registers resolvers, if any does."""
         script = self._resolvers.script(self._hydra.root(node.path))
         lines = f"from hydra.utils import instantiate\n{self._resolvers.setup(script)}{setup}"
-        call = f"instantiate(config{_access(keys)})"
+        options = ", _recursive_=False" if self._hydra.is_flat(node.path, keys) else ""
+        call = f"instantiate(config{_access(keys)}{options})"
         return Recipe(setup=lines, call=call, file=script or node.home)
 
     def _by_target(self, node: ModelNode, file: ConfigFile) -> Recipe:

@@ -168,7 +168,7 @@ class ConfigScripts:
             later = later_changes(self.files.calls.file_calls(path), place, target)
             changes = [later.function] if later and not later.is_told else []
             cut = self._statements(source, place, changes) if changes else None
-            is_changed = later and not (cut and later.is_asked_for)
+            is_changed = later and not (cut and later.asked_for)
             told = note_on_change(later.at, is_made=bool(cut)) if later and is_changed else ""
             if cut is None:
                 changes, cut = [], self._statements(source, place, [])

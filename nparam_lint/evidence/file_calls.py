@@ -307,7 +307,7 @@ class FileCalls(FileNames):
         if later:
             nodes.append(later.function)
             # What a test does is no way that the model is published in.
-            if rank < TEST and not later.is_asked_for:
+            if rank < TEST and not later.asked_for:
                 self.note_gap(target, f"{later.at} changes the model")
             unchanged = joined_notes(default, note_on_change(later.at))
             if later.is_told:
@@ -375,7 +375,9 @@ class FileCalls(FileNames):
                     )
                 if "by default" in option_note:
                     self.note_gap(target, f"{option_note}; as in {command}")
-                is_made = later and (command or option_note or not later.is_asked_for)
+                needed_for = [*(later.asked_for if later else ())]
+                is_asked = bool(command) or any(name in option_note for name in needed_for)
+                is_made = later and (is_asked or not needed_for)
                 told = note_on_change(later.at, is_made=True) if later and is_made else ""
                 whole_note = joined_notes(note, default, option_note, told)
                 way = replace(evidence.way, note=whole_note, command=command, name=config)

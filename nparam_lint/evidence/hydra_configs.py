@@ -6,7 +6,7 @@ import ast
 import re
 from functools import cached_property
 from itertools import islice, product
-from posixpath import normpath
+from posixpath import normpath, relpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.hydra_edits import ConfigEdit
     from nparam_lint.ground.config_outline import Keys
 
-_MAIN = late_pattern(r"hydra\s*\.\s*main\s*\(([^)]*)\)|(?<!\w)initialize\s*\(([^)]*)\)")
+_SAID = r"\(((?:[^()]|\([^()]*\))*)\)"
+_MAIN = late_pattern(rf"hydra\s*\.\s*main\s*{_SAID}|(?<!\w)initialize\s*{_SAID}")
+_COMPUTED = late_pattern(r"""config_path\s*=\s*[^,\n]*["']([\w./-]+)["']""")  # ROOT / "configs"
 _ARGUMENT = r"""{}\s*=\s*["']([^"']*)["']"""
 _PACKAGE = late_pattern(r"#\s*@package\s+(\S+)")
 # A statement, and no `with`: it stays so from when the file is imported.
@@ -121,6 +123,7 @@ class HydraConfigs:
                     given = dict(HYDRA_OPTION.findall(" ".join(command.words if command else ())))
                     folder = given.get("p") or _argument("config_path", said)
                     name = given.get("n") or _argument("config_name", said) or "config"
+                    folder = self._folder(path, said, name) if folder is None else folder
                     if folder is not None and "d" not in given:
                         folder, config = folder_and_config(folder)
                         name = config or name
@@ -129,6 +132,23 @@ class HydraConfigs:
                         runs.scripts.append(path)
                         runs.commands.extend([command] if command else ())
         return mains
+
+    def _folder(self, script: str, said: str, name: str) -> str | None:
+        """A directory of configs that is worked out, `str(ROOT / "configs")`, as it is from the
+        script: the nearest one of that name with the config."""
+        match = _COMPUTED.search(said)
+        folders = (join(above, match[1]) for above in ancestors(parent(script)) if match)
+        has_config = (at for at in folders if f"{at}/{name}.yaml" in self.files.paths)
+        folder = next(has_config, None)
+        return folder and relpath(f"/{folder}", f"/{parent(script)}")
+
+    def is_flat(self, path: str, keys: Keys) -> bool:
+        """Whether the script of a config builds what stands at some keys without what is below."""
+        main = self._main(path)
+        key = re.escape(str(keys[-1])) if keys else r"\w+"
+        call = rf"instantiate\(\s*[\w.]*\.{key}\b[^()]*_recursive_\s*=\s*False"
+        texts = map(self.files.query.text, self.mains[main].scripts if main else ())
+        return any(re.search(call, text) for text in texts)
 
     def _main(self, path: str) -> _Main | None:
         """The one of a file: in the directory nearest to it."""

@@ -52,13 +52,13 @@ _BLOCKS = ast.If, ast.For, ast.With, ast.Try, ast.While, ast.Match
 
 class LaterChanges(Struct, frozen=True):
     """A function that makes them, and where the first one stands. `is_told`: it does not make all
-    of them, as some are not made by statements here. `is_asked_for`: it makes them only where an
-    option has another value than its default."""
+    of them, as some are not made by statements here. `asked_for`: the options of which one has to
+    have another value than its default, so that it makes any."""
 
     function: ast.FunctionDef
     at: str
     is_told: bool = False
-    is_asked_for: bool = False
+    asked_for: frozenset[str] = frozenset()
 
     def made_to(self, call: str) -> str:
         """The call of a model, with the changes made to it."""
@@ -88,13 +88,18 @@ def later_changes(calls: FileNames, place: Place, target: Target) -> LaterChange
     body = [Renamed({model: name}).visit(copy.deepcopy(node)) for node in statements]
     body = [*(assign(other, ast.Name(name, ast.Load())) for other in sorted(finder.others)), *body]
     function = ast.FunctionDef(WITH_CHANGES, parameters, [*body, returned], [])
-    options = calls.text.options
-    is_asked_for = all(
-        isinstance(node, ast.If) and not node.orelse and truth(node.test, options) is False
+    tests = [
+        node.test
         for node in statements
-    )
+        if isinstance(node, ast.If)
+        and not node.orelse
+        and truth(node.test, calls.text.options) is False
+    ]
+    attributes = (item for test in tests for item in ast.walk(test))
+    names = {item.attr for item in attributes if isinstance(item, ast.Attribute)}
+    asked_for = frozenset(names if len(tests) == len(statements) else ())
     whole = ast.fix_missing_locations(function)
-    return LaterChanges(whole, at, bool(lines_told), bool(statements) and is_asked_for)
+    return LaterChanges(whole, at, bool(lines_told), asked_for)
 
 
 def change_by_caller(calls: FileNames, place: Place) -> str:
@@ -108,7 +113,7 @@ def change_by_caller(calls: FileNames, place: Place) -> str:
     factory, called = Target(calls.path, name), Symbol("function", calls.path, name)
     for caller_calls, caller in (*here, *calls.search.callers(calls.path, called)):
         later = later_changes(caller_calls, caller, factory)
-        if later and not later.is_asked_for:
+        if later and not later.asked_for:
             return later.at
     return ""
 
