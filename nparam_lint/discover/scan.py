@@ -69,6 +69,7 @@ _BEHIND = late_pattern(r"[:;][ \t]*(?=(?:from|import)[ \t])")
 _HINTS = tuple(a + b for a in (": ", ":", "; ", ";") for b in ("import ", "from "))
 _NAME = late_pattern(r"(\w+)(?:\s+as\s+\w+)?")
 _COMMENT = late_pattern(r"#[^\n]*")
+_OF_3_12 = late_pattern(r"^[ \t]*(?:type \w+.*=|(?:class|def) \w+\[)", re.MULTILINE)
 
 
 class Import(Struct, frozen=True):
@@ -210,7 +211,10 @@ def parse_text(path: str, text: str) -> Parsed:
         return Parsed(facts, tree, lines)
     except SyntaxError as error:
         place = max(1, error.lineno or 1), max(1, error.offset or 1)
-        return _unreadable(path, *place, f"cannot be parsed: {error.msg}")
+        reason = f"cannot be parsed: {error.msg}"
+        if sys.version_info < (3, 12) and _OF_3_12.search(text):
+            reason += f" for Python 3.{sys.version_info.minor}; it needs nparam-lint on 3.12"
+        return _unreadable(path, *place, reason)
     except (RecursionError, MemoryError):
         reason = "cannot be parsed: its expressions are nested too deeply"
         return _unreadable(path, 1, 1, reason, fleeting=True)

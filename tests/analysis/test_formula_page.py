@@ -127,6 +127,11 @@ def test_a_python_function_has_the_limits_of_its_cases():
     call = Call({"dims[0]": 8, "dims[1]": 16, "n": 2})
     exec(shown("python", call.result(call.form("dims[0]*dims[1] + ceil(n/3)"))), names)
     assert names["parameter_count"](dims=(2, 3), n=4) == 6 + 2
+    with pytest.raises(ValueError, match="no closed form"):
+        names["parameter_count"](dims=(2, 3, 4), n=4)
+    call = Call({"max": 8, "n": 2})
+    text = shown("python", call.result(call.form("max(max, n)")))
+    assert text == "# no function: an argument has the name of max, which the function needs\n"
 
 
 LATEX = r"""

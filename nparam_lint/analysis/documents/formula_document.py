@@ -249,11 +249,12 @@ def _forms(formula: FormulaResult, options: doc.Options) -> doc.FormSources:
         places = sum(case.verified for case in cases)
         evidence = f"Verified by building the model with {places} other arguments."
     head = f"Parameters of {formula.call}: {first.value:,}."
+    lengths = _lengths(first.base)
     parts = _module_forms(first.shapes, 1 if options.depth is None else options.depth)
     return doc.FormSources(
         tuple(
             doc.FormSource(
-                (*(f"{n} == {case.base[n]!r}" for n in choices), *map(str, case.limits)),
+                (*lengths, *(f"{n} == {case.base[n]!r}" for n in choices), *map(str, case.limits)),
                 (*(f"{n}={case.base[n]!r}" for n in choices), *_in_short(map(str, case.limits))),
                 factored(case.total, order, "python"),
                 factored(case.total, order, "latex"),
@@ -267,6 +268,20 @@ def _forms(formula: FormulaResult, options: doc.Options) -> doc.FormSources:
         tuple((part.path, factored(part.size, order, "latex"), part.value) for part in parts),
         next(symbol for symbol in _SYMBOLS if symbol not in {_outermost(name) for name in order}),
     )
+
+
+def _lengths(base: Mapping[str, Value]) -> list[str]:
+    """That the lists and dictionaries among the arguments have as many elements as in the call."""
+    keys: dict[str, list[str]] = {}
+    for name in base:
+        if match := re.fullmatch(r"(\w+)\[(\d+|'[^']*')\]", name):
+            keys.setdefault(match[1], []).append(match[2])
+    lists = {of: len(keys[of]) for of in keys if keys[of] == [*map(str, range(len(keys[of])))]}
+    return [
+        f"len({of}) == {lists[of]}" if of in lists else f"{{*{of}}} == {{{', '.join(keys[of])}}}"
+        for of in keys
+        if of in lists or not any(key.isdecimal() for key in keys[of])
+    ]
 
 
 def _outermost(name: str) -> str:

@@ -8,6 +8,8 @@ from nparam_lint.report import Document, Options
 
 _OF_MATH = "floor|ceil|sqrt|log|log2|log10|exp|pow|isqrt|gcd|lcm|comb|factorial|trunc"
 
+_NEEDED = ("abs", "round", "max", "min", "int", "len", "math")
+
 
 def render(document: Document, options: Options) -> str:
     """Only the reason where not every case has a form: half a function would be wrong."""
@@ -15,6 +17,12 @@ def render(document: Document, options: Options) -> str:
     sources = document.forms(options)
     if sources.missing:
         return "".join(f"# no function: {reason}\n" for reason in dict.fromkeys(sources.missing))
+    text = " ".join(
+        (*(f.python for f in sources.forms), *(w for f in sources.forms for w in f.where))
+    )
+    names = re.findall(r"(\w+)(?=[,=]|$)", sources.signature)
+    if hidden := [name for name in names if name in _NEEDED and re.search(rf"\b{name}[(.]", text)]:
+        return f"# no function: an argument has the name of {hidden[0]}, which the function needs\n"
     lines = [f"def parameter_count({sources.signature}):", f'    """{sources.about[0]}']
     for paragraph in sources.about[1:]:
         lines += ["", *(f"    {line}" for line in paragraph.splitlines())]
