@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from nparam_lint.count.measured import NotMeasured
 from nparam_lint.discover.files import list_configs, list_texts, reader
 from nparam_lint.evidence import EvidenceQuery, sources
 from nparam_lint.gate.candidates import Candidate, Selection
@@ -77,11 +78,18 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
         candidates.append(
             Candidate(target, position, build, definitions=definitions.get(target, []), way=way)
         )
+    gaps = {**{t: why for t, why in query.not_followed.items() if t not in built}, **query.gaps}
+    in_notebooks = [
+        (target, NotMeasured("NPL004", why, "not_tried"))
+        for target, why in gaps.items()
+        if target.partition("::")[0].endswith(".ipynb") and target not in built
+    ]
     return replace(
         selection,
         candidates=[*selection.candidates, *candidates],
         ways_left=tuple(sorted(untried.items())),
-        gaps={**{t: why for t, why in query.not_followed.items() if t not in built}, **query.gaps},
+        skipped=[*selection.skipped, *in_notebooks],
+        gaps=gaps,
         findings=[*selection.findings, *map(unreadable, query.problems)],
     )
 
