@@ -251,7 +251,8 @@ def _kinds(skipped: Skipped) -> str:
     for kind, count in kinds.most_common():  # of one kind alone: `they need arguments`
         who = f"{count:,}" if len(kinds) > 1 else "it" if count == 1 else "they"
         what = f"cannot {kind}" if kind.startswith("import ") else _SAID.get(kind, kind)
-        parts.append(f"{who} {what.replace('need ', 'needs ') if count == 1 else what}")
+        one = what.replace("need ", "needs ").replace("were ", "was ")
+        parts.append(f"{who} {one if count == 1 else what}")
     return ", ".join(parts)
 
 
