@@ -117,7 +117,9 @@ class Call:
         """The model that the call makes in a namespace."""
         self.names = names
         if self.recipe.call:
-            self.text = self.recipe.call
+            call = self.recipe.call
+            is_changed = call.startswith(f"{WITH_CHANGES}(")  # which is not what is called
+            self.text = call[len(WITH_CHANGES) + 1 : -1] if is_changed else call
             if self.recipe.setup:
                 try:
                     exec(compile(self.recipe.setup, "<nparam setup>", "exec"), names)
@@ -130,8 +132,8 @@ class Call:
                 arguments = self.default_arguments(names)
             first = self.job.build.callable.split(".")[0]
             names.setdefault(first, getattr(self.module, first))
-            self.text = f"{self.job.build.callable}({arguments})"
-        tree = ast.parse(self.text.strip(), "<nparam call>", "eval")
+            self.text = call = f"{self.job.build.callable}({arguments})"
+        tree = ast.parse(call.strip(), "<nparam call>", "eval")
         vary = self.job.build.vary
         if vary or self.job.ask.variables:
             self.calls = Calls(ast.Expression(construction(tree.body)), names)
@@ -145,7 +147,8 @@ class Call:
             return self.evaluate(tree, names)
         except Exception as error:
             with contextlib.suppress(Exception):  # as long as the names are there
-                self.plain = PlainCall(error, self.text, names) if self.job.build.is_way else None
+                whole = ast.unparse(tree)
+                self.plain = PlainCall(error, whole, names) if self.job.build.is_way else None
             raise
 
     def evaluate(self, tree, names):
