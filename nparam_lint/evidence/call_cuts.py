@@ -154,7 +154,7 @@ class CallCuts:
             for calls, caller in search.callers(self.calls.path, self._called(function))
             if not (why.has_default and TEST_FILE.search(calls.path))
         ]
-        for function, calls, caller in part.in_turn(calling):
+        for function, calls, caller in part.in_turn(calling, [place for *_, place in calling]):
             try:
                 cut = self._outside(function, calls, caller, place, nodes, part, depth)
                 return replace(cut, loops=cut.loops or part.loops, of_caller=True), None

@@ -274,7 +274,7 @@ class Slice(StatementSlice):
         is_method = isinstance(owner, ast.ClassDef)
         needing: list[NeedsCaller] = []
         calling = self.callers(function, owner) if depth < _DEEP else []
-        for caller in self.in_turn(calling):
+        for caller in self.in_turn(calling, calling):
             saved = set(need), set(self.local)
             try:
                 return self.from_caller(function, caller, parameters, need, is_method, depth)
@@ -318,9 +318,12 @@ class Slice(StatementSlice):
             ]
         return [caller for caller in calling if function not in caller.functions]
 
-    def in_turn(self, callers: list[_Caller]) -> list[_Caller]:
-        """The callers, each first for one entry, where a condition chooses by what they give."""
-        if not self.guarded or len(callers) < 2:
+    def in_turn(self, callers: list[_Caller], places: Sequence[Place]) -> list[_Caller]:
+        """The callers, which stand at some places, each first for one entry, where a condition
+        chooses by what they give, or between them."""
+        owners = (frame.owner for place in places for frame in place.frames)
+        is_chosen = self.guards and any(isinstance(o, ast.If) and not is_main(o) for o in owners)
+        if not (self.guarded or is_chosen) or len(callers) < 2:
             return callers
         self.loops = True
         first = self.entry % len(callers)
