@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.evidence.arguments import arguments_of, under_other_names
+from nparam_lint.evidence.inheritance import has_first, is_bound_to_class
 from nparam_lint.evidence.slices import NeedsCaller, Slice, key_of
 from nparam_lint.evidence.statement_slices import IMPORTED
 from nparam_lint.evidence.statements import NotRun, NoWay, assign, loads, stores
@@ -172,6 +173,8 @@ class CallCuts:
             if isinstance(owner, ast.ClassDef) and (
                 function in owner.body or function is self.calls.text.constructor(owner)
             ):
+                if is_bound_to_class(function):  # `Factory.create(…)`
+                    return Symbol("method", self.calls.path, f"{name}.{function.name}")
                 return Symbol("class", self.calls.path, name if is_constructor else "")
         return Symbol("function", self.calls.path, function.name)
 
@@ -194,7 +197,7 @@ class CallCuts:
             guards=before.guards,
         )
         statements = part.of(place, *nodes)
-        is_method = self._called(function).kind == "class"
+        is_method = self._called(function).kind != "function" and has_first(function)
         arguments = arguments_of(function, caller.call, is_method)
         values = {
             n: arguments.get(n) or part.default(function, n) for n in sorted(part.given_outside)

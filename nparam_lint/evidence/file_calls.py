@@ -594,11 +594,12 @@ class CalledFiles(CallSearch):
 
     def callers(self, path: str, called: Symbol) -> Iterator[tuple[FileCalls, Place]]:
         """The calls of a function, or a class, of a file in other files."""
-        for caller in self.called_in.get(called.name.encode(), ()) if len(called.name) > 1 else ():
+        function = tail(called.name)
+        for caller in self.called_in.get(function.encode(), ()) if len(function) > 1 else ():
             if caller != path:
                 calls = self.file_calls(caller)
-                aliases = calls.text.aliases(called.name)
-                for place in calls.text.callers(called.name):
+                aliases = calls.text.aliases(function)
+                for place in calls.text.callers(function):
                     name = dotted_name(place.call.func)
                     names = (name, called.name) if name in aliases else (name,)
                     if called in map(calls.resolve, names):

@@ -24,6 +24,17 @@ def attributes_read(method: Function) -> set[str]:
     return {name for name in loads(method) if name.startswith("self.")}
 
 
+def is_bound_to_class(method: Function) -> bool:
+    """Whether this is a static or a class method."""
+    names = {dotted_name(item) for item in method.decorator_list}
+    return not names.isdisjoint(("staticmethod", "classmethod"))
+
+
+def has_first(method: Function) -> bool:
+    """Whether a call does not give a method its first argument: `self`, or `cls`."""
+    return "staticmethod" not in map(dotted_name, method.decorator_list)
+
+
 def inherited_statements(node: ast.stmt, inherited: Function) -> list[ast.stmt]:
     """What a statement does that calls the base's constructor: `super().__init__(args)`."""
     call = node.value if isinstance(node, ast.Expr) else None

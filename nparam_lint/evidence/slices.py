@@ -23,7 +23,12 @@ from nparam_lint.evidence.arguments import (
     under_other_names,
 )
 from nparam_lint.evidence.config_libraries import parameter_values, takes_options, values_by_type
-from nparam_lint.evidence.inheritance import attributes_read, bound_method, inherited_statements
+from nparam_lint.evidence.inheritance import (
+    attributes_read,
+    bound_method,
+    has_first,
+    inherited_statements,
+)
 from nparam_lint.evidence.options import of_function, truth
 from nparam_lint.evidence.places import Frame, Place
 from nparam_lint.evidence.statement_slices import StatementSlice
@@ -271,7 +276,7 @@ class Slice(StatementSlice):
             need |= loads(*statements) - BUILTINS.union(*map(stores, statements))
             return statements
         owner = above[-1].owner if above else None
-        is_method = isinstance(owner, ast.ClassDef)
+        is_method = isinstance(owner, ast.ClassDef) and has_first(function)
         needing: list[NeedsCaller] = []
         calling = self.callers(function, owner) if depth < _DEEP else []
         for caller in self.in_turn(calling, calling):
