@@ -70,6 +70,7 @@ if TYPE_CHECKING:
 
 SCRIPT, FACTORY, TEST, INSIDE = 10, 16, 30, 40  # ranks
 _ENTRIES = 3  # of a table that a loop runs over, and callers that a condition chooses by
+_OFFERED = 24  # models of a module, of which a config names one
 _TRIED = 12  # of them, with those that do not come to the call
 
 
@@ -138,11 +139,12 @@ class FileCalls(FileNames):
 
     def evidence(self) -> Iterator[Evidence]:
         for place in self.places():
-            for model in named_models(self, place.call):
+            named = named_models(self, place.call)
+            for model in named:
                 yield from self.built(place, model.target, named=model)
             name = dotted_name(place.call.func)
             chosen = self.meanings(name) if name else self.returned(place.call.func)
-            chosen = chosen or self.handed_on(place)
+            chosen = [] if named else chosen or self.handed_on(place)
             for target in chosen:
                 yield from self.built(place, target, is_chosen=True)
             for target, part in () if chosen else self.targets(place.call):
@@ -186,7 +188,21 @@ class FileCalls(FileNames):
         return [*targets, *returned] if is_chosen else []
 
     def returned(self, value: ast.expr) -> list[Target]:
-        """The wanted models that a function of the project returns: `model_class(args.name)`."""
+        """The wanted models that a function of the project returns, `model_class(args.name)`, or
+        that are looked up by what no option says: `getattr(nets, config["name"])`."""
+        prefix: str | None = None
+        match value:
+            case ast.Call(
+                ast.Name("getattr"), [holder, ast.Subscript() | ast.Attribute(), *_]
+            ) | ast.Subscript(ast.Attribute(holder, "__dict__")):
+                prefix = f"{dotted_name(holder)}."
+            case ast.Call(ast.Name("eval")) | ast.Subscript(ast.Call(ast.Name("globals"))):
+                prefix = ""
+        if prefix is not None:
+            names = (f"{prefix}{name}" for name in self.search.by_name)
+            bound = (name for name in names if name != "." and self.is_bound(name))
+            found = map(self.search.target_of, map(self.resolve, bound))
+            return [*dict.fromkeys(filter(None, found))][:_OFFERED]
         name = dotted_name(value.func) if isinstance(value, ast.Call) else ""
         symbol = self.resolve(name) if tail(name) in self.search.getters else None
         function = self.search.function(symbol) if symbol and symbol.kind == "function" else None

@@ -43,7 +43,7 @@ def find_notebooks(files: CalledFiles, _: object) -> Iterator[Evidence]:
     for path in files.query.other_files:
         if path.endswith(".ipynb") and (notebook := _notebook(files, path)):
             yield from notebook.evidence()
-            for name in notebook.own:
+            for name in sorted(notebook.own):
                 reason = "no cell builds it in a way that is followed"
                 files.query.not_followed.setdefault(str(Target(path, name)), reason)
 

@@ -29,10 +29,10 @@ LOOK_UPS = [rf"{verb}_?(?:model|net\w*)\(" for verb in ("create", "get", "build"
 # nets[args.net](, modules[args.net].Net(, nets[args.net].build_model(, get_module(args).Net(
 IN_TABLE = r"[\w})]\[\w+(?:\.\w+)+\](?:\.(?:[A-Z]|(?:build|make|create|from)_)\w*)?\("
 IN_TABLE += r"|\w\([\w.]*\)\.[A-Z]\w*\("
-LOOK_UPS += [r"__dict__\[[^\]]*\]\(", r"getattr\(\w+,[^()]*\)\("]
+LOOK_UPS += [r"__dict__\[[^\]]*\]\(", r"getattr\(\w+,[^()]*\)\(", r"\beval\([^()]*\)\("]
 # A value that is looked up so, and called later: `Model = eval(args.model)`.
 LOOKED_UP_VALUE = (
-    r"^[ \t]*(\w+) *= *(?:eval\([\w.]+\)|globals\(\)\[[\w.]+\]|getattr\([\w.]+, *[\"'\w.]+\)|"
+    r"^[ \t]*(\w+) *= *(?:eval\([^()\n]*\)|globals\(\)\[[^\n]+\]|getattr\([\w.]+, *[^()\n]+\)|"
     r"[\w.]+\.__dict__\[[\w.]+\]|"
     r"(?:\w+|\{[^{}]*\})(?:\[\w+(?:\.\w+)+\]|\.get\(\w+(?:\.\w+)+[^()\n]*\)))[ \t]*$"
 )
