@@ -117,14 +117,14 @@ class FileNames:
     def is_plain(self, name: str) -> bool:
         """Whether this is a function of the project, or a method of an object of one of its
         classes that is made in this file, that calls nothing but what only makes values, and reads
-        files."""
+        files; or a class whose constructor does not even that."""
         symbol = self.called(name)
-        node = self.search.function(symbol) if symbol and symbol.kind != "class" else None
+        node = self.search.function(symbol)
         if symbol is None or node is None:
             return False
-        calls = self.search.file_calls(symbol.where)
+        calls, may_read = self.search.file_calls(symbol.where), symbol.kind != "class"
         return all(
-            dotted_name(inner.func) == "open" or calls.is_harmless_by_name(inner)
+            (may_read and dotted_name(inner.func) == "open") or calls.is_harmless_by_name(inner)
             for inner in calls_in(node)
         )
 
