@@ -111,6 +111,7 @@ _STATES = late_pattern(
     re.IGNORECASE | re.VERBOSE,
 )
 _IN_BRACKETS = late_pattern(r"[`*_\s]*\(\s*[~≈]?")
+_BEFORE_BRACKET = late_pattern(r"(?<![\w./+-])([A-Za-z][\w./+-]*)[`*_ ]*\(\s*[~≈]?$")
 _NUMBER = rf"(?:(?:{ABOUT}|{LIMITS})\s+)?\S+(?:\s?(?:million|billion|thousand))?"
 _OF_IT = late_pattern(  # between the number and the name behind it
     rf"""{_NUMBER}[\s-]+(?:[a-z-]+[\s-]+)?param(?:eter)?s?\W*
@@ -340,8 +341,19 @@ class ModelNames:
             for rest, name in product(around, names):  # `resnet20` below "CIFAR-10"
                 if models := self.by_key.get(name_key(f"{rest} {name}")):
                     return Binding(models, "certain", f"{rest} {name} names it")
-        for n, text in enumerate(() if count.is_name else count.names):
+        texts = () if count.is_name else count.names
+        if len(texts) > 1 and _ARTICLE.search(texts[0]) and (of := _OF_IT.match(texts[1])):
+            behind = texts[1][of.end() :]  # "the 2M-parameter Net"
+            for name, models in self._in_text(behind):
+                if re.match(rf"[\W_]*{re.escape(name)}", behind):
+                    return Binding(_nearest(models, at.path), "certain", f"the text names {name}")
+                break
+        for n, text in enumerate(texts):
             if in_text := [*self._in_text(text)]:
+                # "Net beats ResNet-50 (25.6M parameters)"
+                other = _BEFORE_BRACKET.search(text) if n == 0 else None
+                if other and _COMPOUND.search(other[1]) and not in_text[-1][0].endswith(other[1]):
+                    return Binding()
                 is_headed = re.match(rf"\W*{re.escape(in_text[0][0])}\s*:\s", text)
                 name, nearest = in_text[0] if n == 1 or is_headed else in_text[-1]
                 is_whole = n < 2 or name_key(text) == name_key(name)  # a heading

@@ -64,11 +64,11 @@ _NUMBER_FIRST = late_pattern(
 _MARK = "[*_`]{0,3}"  # **Parameters**: 62K
 _NOUN_FIRST = late_pattern(
     rf"""
-    (?:^|[\n,;(\[]|[-*•]\s|['’]s\s)\s*
-    (?P<phrase>{_MARK}(?:the\s+)?(?:(?:model|total)\s+)?(?P<hash>\#\s*(?:of\s+)?)?
+    (?:^|[\n,;(\[]|:\s|[-*•]\s|['’]s\s)\s*
+    (?P<phrase>{_MARK}(?:the\s+)?(?:model\s+|(?P<total>total\s+))?(?P<hash>\#\s*(?:of\s+)?)?
     (?:(?:number|count|no\.)\s+of\s+)?(?P<what>(?:{_QUALIFIER}\s+){{0,2}}){_NOUN}(?:\s+count)?
     (?:\s+(?:of|in)\s+(?:the\s+)?[\w./`-]+(?=\s+is\s))?(?:\s?\((?P<unit>[kmb])\))?{_MARK}
-    (?:[^\S\n]*[:=]{_MARK}[^\S\n]*|\s+(?:is|are)\s+|(?(hash)\s+|(?!))))
+    (?:[^\S\n]*[:=]{_MARK}[^\S\n]*|\s+(?:is|are)\s+|(?(hash)\s+|(?(total)\s+|(?!)))))
     {_COUNT}(?![\w%+/×*-]|[.,][0-9])""",
     _FLAGS,
 )
