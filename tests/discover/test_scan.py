@@ -4,11 +4,14 @@ from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import pytest
+from case_books import cases_beside
 
 from nparam_lint.discover.definitions import Parameter
 from nparam_lint.discover.scan import scan_source
 
 if TYPE_CHECKING:
+    from case_books import Case, ProjectBook
+
     from nparam_lint.discover.scan import FileFacts
 
 
@@ -16,51 +19,45 @@ def scan(source: str) -> FileFacts:
     return scan_source("m.py", dedent(source).lstrip("\n").encode())
 
 
-def assert_docstring_at_its_place(source: str, qualname: str = "A") -> list[str]:
-    """Every line's text stands in the source where the line says."""
-    facts = scan_source("m.py", source.encode())
-    (doc,) = (item.docstring for item in facts.classes if item.qualname == qualname)
+def docstring_of(facts: FileFacts, source: str) -> str:
+    """Its lines, each at its place: there the source has its text, but for escapes."""
     lines = source.replace("\r\n", "\n").split("\n")
-    for line in doc:
-        assert lines[line.line - 1][line.column - 1 :].startswith(line.text), line
-    return [line.text for line in doc]
+    told = []
+    for line in facts.classes[0].docstring:
+        is_there = lines[line.line - 1][line.column - 1 :].startswith(line.text)
+        told.append(f"{line.line}:{line.column} {line.text!r}{'' if is_there else ', escaped'}")
+    return "\n".join(told) or "none"
 
 
-@pytest.mark.parametrize(
-    ("source", "texts"),
-    [
-        (
-            'class A:\n    """One.\n\n    nparam: 5\n    """\n',
-            ["One.", "", "    nparam: 5", "    "],
-        ),
-        ("class A:\n    '''\n    nparam: 5'''\n", ["", "    nparam: 5"]),
-        ('class A: "nparam: 5"\n', ["nparam: 5"]),
-        ("class A:\n    r'''a\\d\n    b'''\n", ["a\\d", "    b"]),
-        ('class A:\n    u"""é nparam: 5"""\n', ["é nparam: 5"]),
-        ('class A: 1; "x"\n', []),
-        ('class A:\r\n    """One\r\n    two"""\r\n', ["One", "    two"]),
-        ('class A:\n    ("one\\n"\n     "nparam: 5")\n', ["one", "nparam: 5"]),
-        ('class A:\n    """\\\n    nparam: 5"""\n', ["    nparam: 5"]),
-        ('class A:\n    "é" "nparam"\n', None),
-        ('class A:\n    """a\\tb\n    nparam: 5"""\n', None),
-        ('class A:\n    f"{x}"\n', []),
-        ('class A:\n    b"x"\n', []),
-    ],
-)
-def test_docstring_lines(source: str, texts: list[str] | None) -> None:
-    if texts is not None:
-        assert assert_docstring_at_its_place(source) == texts
-    else:
-        (facts,) = scan_source("m.py", source.encode()).classes
-        assert facts.docstring
+def returned(facts: FileFacts, _: str) -> str:
+    return ", ".join(sorted(set(facts.functions[0].returned))) or "none"
 
 
-def test_escapes_keep_the_lines_where_they_are() -> None:
-    (facts,) = scan_source("m.py", b'class A:\n    """a\\tb \\x41\n    nparam: 5\\n"""\n').classes
-    assert [(line.text, line.line, line.column) for line in facts.docstring] == [
-        ("a\tb A", 2, 8),
-        ("    nparam: 5", 3, 1),
-    ]
+def annotations(facts: FileFacts, _: str) -> str:
+    (function,) = facts.functions
+    takes, gives = (f" {', '.join(one)}".rstrip() for one in (function.takes, function.gives))
+    return f"takes{takes}; gives{gives}"
+
+
+def problem_of(facts: FileFacts, _: str) -> str:
+    problem = facts.problem
+    return f"{problem.position}:{problem.position.column} {problem.message}" if problem else "none"
+
+
+TOLD = {
+    "docstrings": docstring_of,
+    "returned": returned,
+    "annotations": annotations,
+    "problems": problem_of,
+}
+
+
+@pytest.mark.parametrize(("book", "case"), cases_beside(__file__, "facts"))
+def test_what_a_file_says(book: ProjectBook, case: Case, request: pytest.FixtureRequest) -> None:
+    source = case.files["m.py"]
+    facts = scan_source("m.py", source)
+    said = TOLD[book.path.stem](facts, source.decode(errors="replace"))
+    book.check(case.number, said, update=request.config.getoption("update"))
 
 
 def test_constructor_parameters_as_written() -> None:
@@ -161,79 +158,21 @@ def test_imports_and_aliases() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "returned"),
-    [
-        ("return Net(3)", {"Net"}),
-        ("return Net(3).to(d).eval()", {"Net"}),
-        ("m = Net(3)\n    m = m.cuda()\n    return m", {"Net"}),
-        ("return A() if x else b.B()", {"A", "b.B"}),
-        ("if x:\n        m = A()\n    else:\n        m = B()\n    return m", {"A", "B"}),
-        ("yield Net()", set()),
-        ("def g(): return Net()\n    return 3", set()),
-        ("return Net(), 3", {"Net"}),
-        ("m = Net()\n    return {'model': m, 'loss': Loss()}", {"Net", "Loss"}),
-        ("kind = A if x else b.B\n    return kind(3)", {"kind", "A", "b.B"}),
-        ("kind = {'a': A, 'b': b.B}[x]\n    return kind(3)", {"kind", "A", "b.B"}),
-        ("return {'a': A, 'b': b.B}[x](3)", {"A", "b.B"}),
-        ("kinds = {'a': A, 'b': b.B}\n    return kinds[x](3)", {"kinds", "A", "b.B"}),
-        ("return KINDS[x](3)", {"KINDS", "C"}),
-        ("kind = KINDS[x]\n    return kind(3)", {"kind", "KINDS", "C"}),
-        ("return KINDS(3)", {"KINDS"}),
-    ],
+    ("source", "message"),
+    [(b"x = " + b"(" * 50_000, "parsed"), (b"x = " + b"-" * 100_000 + b"1", "nested too deeply")],
 )
-def test_returned_calls(body: str, returned: set[str]) -> None:
-    source = f"def f(x):\n    {body}\nKINDS = {{'c': C}}\n"
-    (facts,) = scan_source("m.py", source.encode()).functions
-    assert set(facts.returned) == returned
-
-
-@pytest.mark.parametrize(
-    ("annotation", "names"),
-    [
-        ("Net", ("Net",)),
-        ("'Optional[m.Net]'", ("m.Net",)),
-        ("Net | None", ("Net",)),
-        ("Union[A, 'B']", ("A", "B")),
-        ("Net[T]", ("Net",)),
-        ("list[Net]", ("list",)),
-        ("Type[Net]", ("Type",)),
-        ("'not ( valid'", ()),
-        ("A[  # one of\n        int\n    ]", ("A",)),
-        (" | ".join(["Net"] * 1100), ()),
-    ],
-)
-def test_annotation_names(annotation: str, names: tuple[str, ...]) -> None:
-    source = f"def f(a: {annotation}, b: int, *, c: {annotation} = 3, d=x) -> {annotation}: pass\n"
-    (facts,) = scan_source("m.py", source.encode()).functions
-    assert facts.takes == (*names, "int")
-    assert facts.gives == names
-    (facts,) = scan_source("m.py", b"def f(a, *b: Net, c: Net = 3): pass\n").functions
-    assert facts.takes == facts.gives == ()
-
-
-@pytest.mark.parametrize(
-    ("source", "line", "column", "message"),
-    [
-        (b"x = 1\nclass A(:\n", 2, 9, "cannot be parsed: invalid syntax"),
-        # What has a syntax tree need not compile.
-        (b"x = 1\nreturn x\n", 2, 1, "cannot be parsed: 'return' outside function"),
-        (b"x = f(a=1, b=2, a=3)\n", 1, 17, "keyword argument repeated: a"),
-        (b"x = 1\ny = \0\n", 2, 1, "null bytes"),
-        (b"x = 1\ny = '\xff'\n", 2, 6, "byte 0xff is not valid utf-8"),
-        (b"# coding: klingon\n", 1, 1, "klingon"),
-        (b"x = " + b"(" * 50_000, 1, 1, "parsed"),
-        (b"x = " + b"-" * 100_000 + b"1", 1, 1, "nested too deeply"),
-    ],
-)
-def test_what_cannot_be_read_is_a_problem(
-    source: bytes, line: int, column: int, message: str
-) -> None:
+def test_what_is_nested_too_deeply_is_a_problem(source: bytes, message: str) -> None:
     problem = scan_source("m.py", source).problem
     assert problem is not None
     assert message in problem.message
-    assert problem.position.line == line
-    if column > 1:
-        assert problem.position.column == column
+    assert problem.position.line == 1
+
+
+def test_an_annotation_that_is_nested_too_deeply_has_no_names() -> None:
+    (facts,) = scan_source(
+        "m.py", f"def f(a: {'|'.join(['Net'] * 1100)}): pass\n".encode()
+    ).functions
+    assert facts.takes == ()
 
 
 def test_declared_encoding_and_deep_elif_chains() -> None:
