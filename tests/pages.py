@@ -107,6 +107,7 @@ class PageRun:
             done = self.nparam_lint(*words[1:], cwd=self.cwd, **environ)
         else:
             words = [re.sub("^projects/", f"{PROJECTS}/", word) for word in words]
+            words[0] = sys.executable if words[0] == "python" else words[0]
             done = subprocess.run(
                 words, cwd=self.cwd, env=environ, capture_output=True, text=True, check=False
             )
