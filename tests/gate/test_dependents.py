@@ -7,6 +7,7 @@ import os
 import time
 
 import pytest
+from case_books import cases_beside
 from model_source import TORCH, model_class
 from sample_repository import Sample
 
@@ -17,35 +18,8 @@ def net(name, imports="", layer="nn.Linear(10, 10)", budget=110):
     return f"{TORCH}{imports}\n" + model_class(name, f"self.a = {layer}", doc=doc)
 
 
-WIDE = ("from layers.mixer import Mixer", "Mixer(10)")
-READ = "nn.Linear(int(open(__file__[:-3] + '.yaml').read()), 10)"
-FILES = {
-    "layers/__init__.py": "",
-    "layers/mixer.py": TORCH
-    + model_class("Mixer", "self.a = nn.Linear(width, width)", takes="width"),
-    "layers/deep.py": "from .mixer import Mixer as Deep\n",
-    "layers/unused.py": "",
-    "nets/__init__.py": "",
-    "nets/direct.py": net("Direct", *WIDE),
-    "nets/through.py": net("Through", "from layers import deep", "deep.Deep(10)"),
-    "nets/lazy.py": net("Lazy", "", "__import__('layers.mixer').mixer.Mixer(10)"),
-    "nets/data.py": net("Data", "", READ),
-    "nets/data.yaml": "10",
-    "nets/alone.py": net("Alone"),
-    "nets/silent.py": net("Silent", *WIDE, None),
-    "nets/listed.py": net("Listed", *WIDE, None),
-    "nets/module.py": net("Module", *WIDE, None),
-    "old/made.py": net("Made", "import layers.deep"),
-    "test_nets.py": net("Tested", "from layers.deep import Deep", "Deep(10)"),
-    "README.md": "# Nets\n",
-    "nparam-lint.toml": """\
-device = "meta"
-exclude = ["old"]
-[budgets]
-"nets/listed.py::Listed" = 110
-"nets.module::Module()" = 110
-""",
-}
+CASES = cases_beside(__file__, "dependents")
+FILES = CASES[0].values[0].head
 OF_DEEP = {"nets/through.py::Through", "test_nets.py::Tested"}
 OF_MIXER = OF_DEEP | {"nets/direct.py::Direct", "nets/listed.py::Listed", "nets.module::Module()"}
 LAZY, DATA, ALONE = "nets/lazy.py::Lazy", "nets/data.py::Data", "nets/alone.py::Alone"
@@ -71,6 +45,7 @@ def built(tmp_path_factory, environ, nparam_lint):
     """A project of which everything was built before."""
     repository = Sample.create(tmp_path_factory.mktemp("built") / "project", environ)
     repository.committed(FILES)
+    repository.write({"../away/data.yaml": "", "new.yaml": ""})
     assert nparam_lint("--declared", "-q", cwd=repository.path).returncode == 0
     return repository.path
 
@@ -93,49 +68,15 @@ def on(path, *targets):
     return dict.fromkeys(targets, f"depends on {path}")
 
 
-ASKED = {
-    "layers/mixer.py": on("layers/mixer.py", LAZY, *OF_MIXER),
-    "layers/deep.py": on("layers/deep.py", *OF_DEEP),
-    "layers/unused.py": {},
-    "layers/__init__.py": on("layers/__init__.py", LAZY, *OF_MIXER),
-    "nets/__init__.py": on("nets/__init__.py", *EVERY - {"test_nets.py::Tested"}),
-    "nets/data.yaml layers/deep.py": on("layers/deep.py", *OF_DEEP) | OF_DATA,
-    "README.md": {},
-    "test_nets.py": {"test_nets.py::Tested": None},
-    "nets/alone.py nets/data.yaml": {ALONE: None} | OF_DATA,
-    "nparam-lint.toml": dict.fromkeys(EVERY, "is configured by nparam-lint.toml"),
-    # A directory is named by what is in it.
-    "layers README.md": on("layers/mixer.py", *OF_MIXER)
-    | on("layers/deep.py", *OF_DEEP)
-    | on("layers/__init__.py", LAZY),
-}
-
-
-@pytest.mark.parametrize(
-    ("paths", "hook"), [*((paths, True) for paths in ASKED), ("layers/mixer.py", False)]
-)
-def test_what_depends_on_a_path(built, asked, paths, hook):
-    expected = ASKED[paths]
-    report, models = asked(built, *paths.split(), *["--declared"] * hook)
-    found = {
-        name: why for name, why in models.items() if not (name.startswith("layers") or why is None)
-    }
-    assert found == {name: why for name, why in expected.items() if why}
-    assert {name for name, why in expected.items() if why is None} <= models.keys()
-    named = sum(why is None for why in expected.values())
-    assert report["summary"]["elsewhere"] == {
-        "declared": len(EVERY) - named,
-        "dependent": len(found),
-        "possible": 0,
-    }
+@pytest.mark.parametrize(("book", "case"), CASES)
+def test_what_depends_on_a_path(built, asked, book, case, request):
+    report, models = asked(built, *case.asked.split())
     assert all(model["cached"] for model in report["models"] if model["declared"])
-
-
-def test_the_whole_project_has_nothing_elsewhere(built, asked):
-    for paths in ([], [built], ["nets", "."]):
-        report, models = asked(built, *paths, "--declared")
-        assert models == dict.fromkeys(EVERY)
-        assert report["summary"]["elsewhere"] is None
+    numbers = (report["summary"]["elsewhere"] or {}).items()
+    elsewhere = ", ".join(f"{number} {name}" for name, number in numbers) or "nothing"
+    said = [f"{target}: {because or 'given'}" for target, because in models.items()]
+    said.append(f"elsewhere: {elsewhere}")
+    book.check(case.number, "\n".join(said), update=request.config.getoption("update"))
 
 
 def test_where_nothing_is_known_what_may_depend_is_built(project, asked, tmp_path):
@@ -243,7 +184,6 @@ def more(tmp_path_factory, environ):
     """The project with what the source alone tells of."""
     repository = Sample.create(tmp_path_factory.mktemp("more") / "project", environ)
     repository.committed(FILES | UNREADABLE | {"conf/wide.yaml": "10", "layers/wide.yaml": "10"})
-    repository.write({"../away/data.yaml": "", "new.yaml": ""})
     (repository.path / "here").symlink_to("layers")
     (repository.path / "deep.py").symlink_to("layers/deep.py")
     return repository.path
@@ -286,9 +226,9 @@ OUTSIDE = {
 }
 
 
-def test_what_is_outside_or_not_there(more, nparam_lint):
+def test_what_is_outside_or_not_there(built, nparam_lint):
     for paths, message in OUTSIDE.items():
-        done = nparam_lint(*paths.split(), cwd=more)
+        done = nparam_lint(*paths.split(), cwd=built)
         assert (done.returncode, done.stdout) == (2, "")
         assert message in done.stderr
 
