@@ -16,6 +16,7 @@ from typing import Any
 from unittest import mock
 
 import pytest
+from case_books import Case, ProjectBook, cases_beside
 from processes import marked, wait_until
 from sample_files import write_files
 from worker_runs import LINUX, MODES, PYTHON, make_orders, make_session
@@ -316,101 +317,26 @@ def test_no_jobs_ask_for_the_interpreter_alone(tmp_path: Path) -> None:
     assert set(answers.devices) >= {"meta", "cpu"}
 
 
-LOST = """
-    MY_API_TOKEN GITHUB_TOKEN hf_token DB_PASSWORD PGPASSWORD AWS_SECRET_ACCESS_KEY
-    WANDB_API_KEY AWS_ACCESS_KEY_ID SSH_AUTH_SOCK GIT_DIR GIT_INDEX_FILE NPARAM_LINT_PYTHON
-    PYTHONHOME PYTHONINSPECT PYTHONSTARTUP PYTHONBREAKPOINT VIRTUAL_ENV MY_CREDS DB_PASS DB_PWD
-    SENTRY_DSN OPENAI_KEY_2 MY_PAT SMTP_PASS CONNECTION_STRING SESSION_COOKIE BASIC_AUTH
-    SIGNING_JWT SLACK_WEBHOOK MYPASS dbpass2 MYPWD SSHKEY APIKEY OAUTH PASSCODE MY_PIN PIN_CODE
-""".split()
-KEPT = """
-    PATH HOME LD_LIBRARY_PATH CUDA_VISIBLE_DEVICES LANG PIN_MEMORY OPINION SPIN MONKEY_1 PASSES
-    KEYBOARD MONKEY COMPASS BYPASS PASSENGERS AUTHOR SACRED
-""".split()
-
-
-def test_the_environment_loses_secrets_and_keeps_the_rest() -> None:
-    made = worker_environment(dict.fromkeys([*LOST, *KEPT], "x"), "/temporary").visible
-    assert [name for name in LOST if name in made] == []
-    assert [name for name in KEPT if made.get(name) != "x"] == []
-
-
-def test_a_small_number_is_a_size_but_where_it_may_be_a_code() -> None:
-    sizes, codes = ["NUM_TOKENS", "KEY_DIM", "N_KEYS", "AUTH_HEADS"], ["MY_PIN", "DB_PASSWORD"]
-    made = worker_environment(dict.fromkeys([*sizes, *codes], "1234"), "/temporary").visible
-    assert [name for name in (*sizes, *codes) if name in made] == sizes
-
-
-SECRET_VALUES = [
-    "postgres://me:s3cr3tpw@db.example/x",
-    "mongodb+srv://u:p%40ssword@h",
-    "redis://:abcdef@localhost",
-    "https://0123456789abcdef0123456789abcdef@o1.example.io/1",
-    "Server=x;User=me;Password=hunter2hunter;",
-    '{"password": "hunter2hunter"}',
-    "https://x.example/?sv=1&sig=abcdef12345",
-    "AKIAIOSFODNN7EXAMPLE1234",
-    "ghp_abcdefghijklmnopqrstuvwxyz",
-    "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIx.abcdef",
-    "a8Fj2kLmZ0qWeRtYuIoP1234",
-    "wJalrXUtnFEMI/K7MDENG/bPxRfiCY1EXAMPLEKEY",
-    "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
-    "-----BEGIN RSA PRIVATE KEY-----\nabc",
-    "me:s3cr3tpw@db.example/x",
-    "Basic bWU6cHc3ODk=",
-    "https://hooks.slack.com/services/T0/B0/abcdefgh",
-]
-
-
-NO_SECRET_VALUES = [
-    "GPU-8f6b2c1e-1111-2222-3333-444455556666",
-    "/usr/lib/Python3X/site/abcABC12345",
-    "RelWithDebInfo2024Build",
-    "https://pypi.example/simple",
-    "ssh://git@github.com/x",
-    "http://proxy.example:8080",
-    "max_split_size_mb:128,expandable_segments:True",
-    "-DCMAKE_BUILD_TYPE=Release -O3",
-    "unix:///var/run/docker.sock",
-    "sqlite:///x.db",
-    "postgresql://localhost/x",
-    "x86_64-conda-linux-gnu",
-]
-
-
-@pytest.mark.parametrize("value", [*SECRET_VALUES, *NO_SECRET_VALUES])
-def test_a_value_that_is_a_secret_is_withheld_and_never_shown(value: str) -> None:
-    environ = {"ANY": value}
-    seen = worker_environment(environ, "/temporary").visible
-    assert seen.get("ANY") == (value if value in NO_SECRET_VALUES else None)
-    if value in SECRET_VALUES:
-        mask = Secrets(environ).mask
-        for text in (value, repr({"ANY": value}), json.dumps({"ANY": value}), f"{value}/more"):
+@pytest.mark.parametrize(("book", "case"), cases_beside(__file__, "secrets"))
+def test_a_secret_is_withheld_and_never_shown(
+    book: ProjectBook, case: Case, request: pytest.FixtureRequest
+) -> None:
+    variables, *texts = [case.asked] if case.asked else case.files["text"].decode().split("\n")
+    names, _, value = variables.partition(" = ")
+    environ = dict.fromkeys(names.split(), value or "x")
+    mask = Secrets(environ).mask
+    if texts:
+        said = mask(texts[0]).replace("…", "█")
+    else:
+        seen = worker_environment(environ, "/temporary").visible
+        (said,) = {"kept" if seen.get(name) == environ[name] else "withheld" for name in environ}
+        assert said == "kept" or not seen.keys() & environ
+    book.check(case.number, said, update=request.config.getoption("update"))
+    if said == "withheld" and "ANY" in environ:
+        for text in (value, repr(environ), json.dumps(environ), f"{value}/more"):
             shown = mask(f"cannot connect: {text}")
             assert "…" in shown
             assert value not in shown
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "text", "shown"),
-    [
-        ("MY_CREDS", "me:hunter2hunter", "pw hunter2hunter!", "pw …!"),
-        (
-            "DATABASE_URL",
-            "pg://me:s3cr3tpw@h/x",
-            "user me, password s3cr3tpw",
-            "user me, password …",
-        ),
-        ("DATABASE_URL", "pg://u:p%40ssword@h/x", "password p@ssword", "password …"),
-        ("DB_PASSWORD", "abcd", "abcd, abcdef", "…, abcdef"),
-        ("USE_TOKEN", "true", "x is true", "x is true"),
-        ("MAX_TOKENS", "4096", "a size of 4096", "a size of 4096"),
-        ("MY_TOKEN", "abcdefghijkl", "it is abcdefgh …", "it is … …"),
-        ("ANY", "x", "at https://a:b@host/x", "at https://…@host/x"),
-    ],
-)
-def test_what_is_withheld_is_not_shown(name: str, value: str, text: str, shown: str) -> None:
-    assert Secrets({name: value}).mask(text) == shown
 
 
 @on_linux
