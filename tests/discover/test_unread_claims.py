@@ -5,7 +5,8 @@ from __future__ import annotations
 from textwrap import dedent
 
 import pytest
-from false_claims import IMPORT, PLACES, source
+from case_books import Case, ProjectBook, cases_beside
+from false_claims import PLACES, source
 
 from nparam_lint.api.flake8_plugin import Plugin
 from nparam_lint.discover.scan import scan_source
@@ -32,68 +33,14 @@ def _flake8(text: str) -> list[tuple[int, int, str, type[Plugin]]]:
     return list(Plugin(ast.parse(text), "net.py", text.splitlines(keepends=True)).run())
 
 
-def test_a_claim_inside_a_line_of_a_docstring_that_is_read_is_told() -> None:
-    text = (
-        'class Net:\n    """A net. nparam: 110\n\n    nparam: 3\n    It has nparam: 5.\n    """\n'
-    )
-    facts = scan_source("net.py", text.encode())
-    assert [(str(p.position), p.position.column, p.message) for p in facts.unread] == [
-        ("net.py:2", 15, _inside("nparam: 110")),
-        ("net.py:5", 12, _inside("nparam: 5")),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("text", "place", "found"),
-    [
-        (
-            'class Net:\n    """A net.\n    nparam: 3"""  # nparam: 4\n',
-            ("net.py:3", 21),
-            "nparam: 4",
-        ),
-        (
-            'class Net:\n    """A net.\n    nparam: 3\\n it has nparam: 4"""\n',
-            ("net.py:3", 24),
-            "nparam: 4",
-        ),
-    ],
-)
-def test_a_claim_on_the_line_of_a_budget_is_told(
-    text: str, place: tuple[str, int], found: str
+@pytest.mark.parametrize(("book", "case"), cases_beside(__file__, "unread"))
+def test_what_is_told_of_claims_in_a_file(
+    book: ProjectBook, case: Case, request: pytest.FixtureRequest
 ) -> None:
-    (problem,) = scan_source("net.py", text.encode()).unread
-    assert (str(problem.position), problem.position.column) == place
-    assert f"`{found}`" in problem.message
-
-
-def _inside(line: str) -> str:
-    return f"found `{line}` inside a line, expected `{line}` on a line of its own"
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        'class Net(nn.Module):\n    """A net.\n\n    **nparam: 110**\n    """\n',
-        'class Net(nn.Module):\n    def __init__(self):\n        """NPARAM: 110"""\n',
-        'class Net(nn.Module):\n    @classmethod\n    def small(cls):\n        """nparam: 110"""\n',
-        "class Net(nn.Module):\n    nparam = 110\n",
-        "nparam = sum(p.numel() for p in net.parameters())  # nparam of the net\n",
-        "# nparam = sum(p.numel() for p in net.parameters())\n",
-        "# nparams = 7\n# n_params=7\n# print(nparam, 3)\n# if nparam > 5: split()\n",
-        "layers = []  # nparam: ignore[NPL101] 3 of them\n",
-        'print("nparam: 110")\nlog.info(f"nparam: {nparam:,}")\nprint(f"{nparam=}")\n',
-        'parse(description=f"({nparam} of {total} (")\n',
-        'sizes = {"nparam": 110}\nassert nparam == 110, "nparam: 110"\n',
-        'text = """\nnparam: 110\n"""\n',
-        "(root / 'net.py').write_text('# nparam: 110')\nlines.append('nparam: 110')\n",
-        'def count(nparam=110):\n    """Of a net.\n\n    nparam (int): how many, 3 or 4\n    """\n',
-        'def count(nparam):\n    """Of a net.\n\n    >>> nparam = 110\n    """\n',
-        '"""Usage: train.py --nparam 110"""\n',
-        "# nparam-lint 0.2 counts the nparam, 3 ways\n",
-    ],
-)
-def test_what_is_read_and_what_merely_mentions_the_word_is_not_told(text: str) -> None:
-    assert scan_source("net.py", (IMPORT + text).encode()).unread == ()
+    unread = scan_source("net.py", case.files["net.py"]).unread
+    lines = [f"{one.position}:{one.position.column} {one.message}" for one in unread]
+    said = "\n".join(lines) or "none"
+    book.check(case.number, said, update=request.config.getoption("update"))
 
 
 def test_class_methods_and_static_factories_that_declare_are_found() -> None:
