@@ -12,7 +12,7 @@ from textwrap import dedent
 import pytest
 import yaml
 from commits import JUDGED, REFUSED, UNREADABLE, accepted, environment, model, refused, unwrapped
-from false_claims import NET, PLACES, READ, UNCLEAR, source
+from false_claims import NET, PLACES, READ, UNCLEAR
 from sample_repository import Sample
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -135,7 +135,7 @@ def test_no_false_claim_is_committed(framework):
     sample = framework({"net.py": model(10, 110)})
     environment(sample.path / ".venv")
     texts = [NET.format(claim=claim) for claim in (READ[0], *UNCLEAR)]  # one is built
-    texts += [source(text) for same in PLACES.values() for text in same]
+    texts += [case.files["net.py"].decode() for case in PLACES]
     sample.add({f"file_{number}.py": text for number, text in enumerate(texts)})
     done = sample.commit()
     refused(done)
