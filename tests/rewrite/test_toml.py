@@ -2,6 +2,8 @@
 
 import pytest
 import tomlkit
+from case_books import cases_beside
+from rewritten_lines import lines_changed
 
 from nparam_lint.ground.notation.grammar import parse_value
 from nparam_lint.rewrite import toml_edits
@@ -122,6 +124,17 @@ TWO = '"a.py::Z" = 1_234\n"b.py::Y" = "124M"\n'
 TABLE = "[tool.nparam-lint.budgets]\n"
 
 
+@pytest.mark.parametrize(("book", "case"), cases_beside(__file__, "tables"))
+def test_budgets_are_added_to_their_table(book, case, request):
+    ((file, content),) = case.files.items()
+    try:
+        new = toml_edits.add(content.decode(), file, NEW).encode()
+        said = "\n".join(lines_changed(content, new))
+    except Unsafe as error:
+        said = f"! {error}"
+    book.check(case.number, said, update=request.config.getoption("update"))
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [
@@ -129,48 +142,7 @@ TABLE = "[tool.nparam-lint.budgets]\n"
         ('[project]\nname = "x"', f'[project]\nname = "x"\n\n{TABLE}{TWO}'),
         ("[project]\n\n", f"[project]\n\n{TABLE}{TWO}"),
         (f"{TABLE}a = 1", f"{TABLE}a = 1\n{TWO}"),
-        (
-            f"{TABLE}a = [\n  1,\n]  # x\n\n# about y\n[y]\nz = 1\n",
-            f"{TABLE}a = [\n  1,\n]  # x\n{TWO}\n# about y\n[y]\nz = 1\n",
-        ),
-        (f"{TABLE}\n[y]\n", f"{TABLE}{TWO}\n[y]\n"),
-        (
-            "[tool.nparam-lint]\ntimeout = 5\n\n[tool.black]\n",
-            f"[tool.nparam-lint]\ntimeout = 5\n\n[tool.black]\n\n{TABLE}{TWO}",
-        ),
-        (
-            "[tool.a]\n[project]\n[tool.nparam-lint.budgets]\na = 1\n[tool.b]\n",
-            f"[tool.a]\n[project]\n[tool.nparam-lint.budgets]\na = 1\n{TWO}[tool.b]\n",
-        ),
-        (
-            "[tool.nparam-lint]\nbudgets.a = 1\n[x]\n",
-            '[tool.nparam-lint]\nbudgets.a = 1\nbudgets."a.py::Z" = 1_234\n'
-            'budgets."b.py::Y" = "124M"\n[x]\n',
-        ),
-        (
-            "[tool.nparam-lint]\nbudgets = {}\n",
-            '[tool.nparam-lint]\nbudgets = {"a.py::Z" = 1_234, "b.py::Y" = "124M"}\n',
-        ),
     ],
 )
-def test_budgets_are_added_to_their_table(old, new):
+def test_budgets_are_added_however_a_file_ends(old, new):
     assert toml_edits.add(old, PROJECT, NEW) == new
-
-
-def test_line_ends_stay():
-    old = "[budgets]\r\na = 1 # x\r\n\r\n[y]\r\n"
-    new = '[budgets]\r\na = 1 # x\r\n"a.py::Z" = 1_234\r\n"b.py::Y" = "124M"\r\n\r\n[y]\r\n'
-    assert toml_edits.add(old, OURS, NEW) == new
-    assert toml_edits.add("x = 1\r\n", OURS, {"a": "5"}) == "x = 1\r\n\r\n[budgets]\r\na = 5\r\n"
-
-
-@pytest.mark.parametrize(
-    ("text", "reason"),
-    [
-        ("[tool]\nnparam-lint = { timeout = 5 }\n", "would not have the right budgets"),
-        ("[tool", "tomlkit cannot read the file"),
-    ],
-)
-def test_what_cannot_be_added_is_an_error(text, reason):
-    with pytest.raises(Unsafe, match=reason):
-        toml_edits.add(text, PROJECT, NEW)
