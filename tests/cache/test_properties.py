@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 from cache_project import answer, install, link, net, new_environment, replayed, without_cache
+from case_books import Book
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from processes import without_progress
@@ -40,71 +41,11 @@ TOP = "import os, sys\nTOP = os.path.dirname(os.path.dirname(os.path.abspath(__f
 OUTER = "import os, sys\nsys.path.append(os.environ['OUTER'])"
 YAML = f"{TOP}\nimport yaml\nload = lambda n: yaml.safe_load(open(f'{{TOP}}/conf/{{n}}'))['width']"
 TRY = "try:\n    from {0} import W\nexcept ImportError:\n    W = 4"
-BY_PATH = """import importlib.util as u
-s = u.spec_from_file_location('config_by_path', TOP + '/conf/by_path.py')
-m = u.module_from_spec(s)
-s.loader.exec_module(m)"""
+FILES = Book(Path(__file__).with_name("changing_files.txt")).files
+BY_PATH, DECORATED, SCRIPT = (FILES[f"{name}.py"] for name in ("by_path", "decorated", "script"))
 # What several models ask for, and one of them is told first.
-MEMORY = f"""\
-{TOP}
-import functools, json
-
-@functools.lru_cache
-def load():
-    return json.load(open(TOP + '/conf/net.json'))
-"""
-LOOKED = f"""\
-{TOP}
-FOUND = None
-
-def load():
-    global FOUND
-    if FOUND is None:
-        FOUND = 6 if os.path.exists(TOP + '/conf/big') else 4
-    return FOUND
-"""
-LAZY = """\
-def __getattr__(name):
-    if name == "W":
-        from lazy.sub import W
-        globals()["W"] = W
-        return W
-    raise AttributeError(name)
-"""
-WIDEN = """\
-import functools
-K = 4
-
-def widen(f):
-    @functools.wraps(f)
-    def g(self):
-        f(self)
-        self.x = __import__('torch').nn.Linear(K, 4)
-    return g
-"""
-DECORATED = """\
-import torch.nn as nn
-from net import widen
-
-class Net(nn.Module):
-    @widen.widen
-    def __init__(self):
-        super().__init__()
-"""
-SCRIPT = """\
-import argparse, torch.nn as nn
-p = argparse.ArgumentParser()
-p.add_argument('--w', default=4, type=int)
-args = p.parse_args()
-
-class Net(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.a = nn.Linear(args.w, 4)
-
-model = Net()
-model.train()
-"""
+MEMORY, LOOKED = FILES["memory.py"], FILES["looked.py"]
+LAZY, WIDEN = FILES["lazy.py"], FILES["widen.py"]
 # Models, all of which are four wide at first. Each reads one thing; two may do the same: what is
 # done once for both must be known of each.
 MODELS = {
