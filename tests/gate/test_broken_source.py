@@ -3,6 +3,7 @@
 import re
 
 import pytest
+from case_books import cases_beside
 from model_source import TORCH, model_class
 from sample_files import write_files
 
@@ -70,44 +71,19 @@ def test_one_that_is_named_is_told_with_the_next_step(nparam_lint, broken):
 # --- files that are found ---
 
 NET = TORCH + model_class("Net", "self.layer = nn.Linear(3, 3)", doc="nparam: 12")
-# The files of a project, and those that are told of when it is walked.
-WALKED = {
-    "with torch": ({"m.py": "import torch\nx = (\n"}, {"m.py"}),
-    "with a budget": ({"m.py": "'nparam: 3'\nx = (\n"}, {"m.py"}),
-    "neither": ({"m.py": "class M(:\n"}, set()),
-    "imported": ({"m.py": f"import helper\n{NET}", "helper.py": "x = (\n"}, {"helper.py"}),
-    "a name of it": ({"m.py": f"from helper import x\n{NET}", "helper.py": "("}, {"helper.py"}),
-    "far away": (
-        {"m.py": f"import a\n{NET}", "a.py": "from b.c import x", "b/c.py": "return\n"},
-        {"b/c.py"},
-    ),
-    "its package": (
-        {"m.py": f"from a.b import x\n{NET}", "a/__init__.py": "x = (", "a/b.py": "x = 1"},
-        {"a/__init__.py"},
-    ),
-    "relative": (
-        {"a/__init__.py": "", "a/m.py": f"from . import b\n{NET}", "a/b.py": "x = ("},
-        {"a/b.py"},
-    ),
-    "caught": (
-        {"m.py": f"try:\n    import h\nexcept SyntaxError:\n    h = 0\n{NET}", "h.py": "x = ("},
-        set(),
-    ),
-    "in a function": ({"m.py": f"def f():\n    import h\n{NET}", "h.py": "x = ("}, set()),
-    "by no model": ({"m.py": NET, "a.py": "import b\n", "b.py": "x = ("}, set()),
-}
 
 
-@pytest.mark.parametrize("name", WALKED)
-@pytest.mark.parametrize("how", [("--static",), ("--static", "--declared")])
-def test_a_file_that_is_found_and_cannot_be_parsed(nparam_lint, tmp_path, name, how):
-    files, told = WALKED[name]
-    write_files(tmp_path, files)
-    if "--declared" in how and name == "with torch":
-        told = set()  # no budget could be in it
-    done = nparam_lint(*how, "--format", "concise", cwd=tmp_path)
-    assert done.returncode == bool(told)
-    assert {line.split(":")[0] for line in done.stdout.splitlines() if "NPL003" in line} == told
+@pytest.mark.parametrize(("book", "case"), cases_beside(__file__, "broken"))
+def test_a_file_that_is_found_and_cannot_be_parsed(nparam_lint, tmp_path, book, case, request):
+    write_files(tmp_path, {path: content.decode() for path, content in case.files.items()})
+    told = []
+    for more in ([], ["--declared"]):
+        done = nparam_lint("--static", *more, "--format", "concise", cwd=tmp_path)
+        lines = [line for line in done.stdout.splitlines() if "NPL003" in line]
+        assert done.returncode == bool(lines)
+        told.append(", ".join(line.split(":")[0] for line in lines) or "none")
+    said = told[0] if told[0] == told[1] else "{}; declared: {}".format(*told)
+    book.check(case.number, said, update=request.config.getoption("update"))
 
 
 # --- models that import one ---
