@@ -337,66 +337,52 @@ def test_an_entry_that_is_cut_or_changed_anywhere_is_not_there(store):
 # --- where nothing can be kept ----------------------------------------------------------------
 
 
-def in_place_of_the_directory(store: Store, _: Path) -> str:
-    Path(store.base).write_text("mine")
-    return store.base
-
-
-def in_place_of_the_layout(store: Store, _: Path) -> str:
-    Path(store.base).mkdir()
-    Path(store.top).write_text("mine")
-    return f"{store.top} is not a directory"
-
-
-def link_that_leads_nowhere(store: Store, tmp_path: Path) -> str:
-    Path(store.base).symlink_to(tmp_path / "nothing")
-    return store.base
-
-
-def link_in_place_of_the_folder(store: Store, tmp_path: Path) -> str:
-    assert store.save("name", b"body")
-    folder = Path(store.folder)
-    folder.symlink_to(folder.rename(tmp_path / "moved"))
-    return f"{store.folder} is not a directory"
-
-
-def top_that_others_can_write(store: Store, _: Path) -> str:
-    assert store.save("name", b"body")
-    Path(store.top).chmod(0o770)
-    return f"{store.top} can be written by other users"
-
-
-def folder_that_others_can_write(store: Store, _: Path) -> str:
-    assert store.save("name", b"body")
-    Path(store.folder).chmod(0o770)
-    return f"{store.folder} can be written by other users"
-
-
-def folder_of_another_user(store: Store, _: Path) -> str:
+def give_away(folder: str) -> None:
     if not hasattr(os, "geteuid") or os.geteuid() != 0:
         pytest.skip("only root can give a directory away")
-    assert store.save("name", b"body")
-    os.chown(store.folder, 65534, 65534)
-    return f"{store.folder} belongs to another user"
+    os.chown(folder, 65534, 65534)
+
+
+def lead_elsewhere(folder: Path) -> None:
+    folder.symlink_to(folder.rename(folder.parents[2] / "moved"))
+
+
+# What stands in the way, in a store with an entry or before there is one; and why nothing is kept.
+SPOILED: dict[str, tuple[bool, Callable[[Store], object], str]] = {
+    "a file for the directory": (False, lambda s: Path(s.base).write_text("mine"), "{base}"),
+    "a link that leads nowhere": (False, lambda s: Path(s.base).symlink_to("nothing"), "{base}"),
+    "a file for the layout": (
+        False,
+        lambda s: write_path(Path(s.top), b"mine"),
+        "{top} is not a directory",
+    ),
+    "a link for the folder": (
+        True,
+        lambda s: lead_elsewhere(Path(s.folder)),
+        "{folder} is not a directory",
+    ),
+    "others can write": (
+        True,
+        lambda s: Path(s.top).chmod(0o770),
+        "{top} can be written by other users",
+    ),
+    "others can write to the folder": (
+        True,
+        lambda s: Path(s.folder).chmod(0o770),
+        "{folder} can be written by other users",
+    ),
+    "another user's": (True, lambda s: give_away(s.folder), "{folder} belongs to another user"),
+}
 
 
 @pytest.mark.skipif(os.name != "posix", reason="links and modes are of POSIX")
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        in_place_of_the_directory,
-        in_place_of_the_layout,
-        link_that_leads_nowhere,
-        link_in_place_of_the_folder,
-        top_that_others_can_write,
-        folder_that_others_can_write,
-        folder_of_another_user,
-    ],
-)
+@pytest.mark.parametrize("name", SPOILED)
 def test_where_nothing_can_be_kept_that_is_said_and_nothing_else_happens(
-    base, store, tmp_path, spoil
+    base, store, tmp_path, name
 ):
-    why = spoil(store, tmp_path)
+    is_begun, spoil, why = SPOILED[name]
+    assert not is_begun or store.save("name", b"body")
+    spoil(store)
     before = tree(tmp_path)
     store = Store(str(base), "/some/project")
     assert store.load("name") is None
@@ -405,7 +391,7 @@ def test_where_nothing_can_be_kept_that_is_said_and_nothing_else_happens(
     store.note_use("name")
     assert not store.wants_trim()
     assert store.saved == 0
-    assert why in store.trouble
+    assert why.format(base=store.base, top=store.top, folder=store.folder) in store.trouble
     assert trouble(store) == store.trouble
     assert tree(tmp_path) == before
 
