@@ -190,7 +190,7 @@ class FileCalls(Callees):
                 self.note_gap(target, gap)
             for statements, option_note, command, config in filled:
                 after = [later.function] if later else []
-                needed, short = shortened([*statements, *after], call)
+                needed, short = shortened([*statements, *after], call, loads(*cut.read))
                 if needed and is_inside:
                     return
                 if any(is_reached(node) is False for node in needed):
@@ -303,6 +303,8 @@ class FileCalls(Callees):
         if BINDS_IN_TEXT in self.text.text or not variables.isdisjoint(given):
             return True
         node = self.text.definitions.get(target.callable) if target.location == self.path else None
+        if isinstance(node, ast.ClassDef):
+            return bool(self.text.globals_of(target.callable))
         if not isinstance(node, FUNCTIONS):
             return False
         imports = self.search.query.changes.imports(self.path)

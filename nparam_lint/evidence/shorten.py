@@ -10,15 +10,18 @@ from nparam_lint.discover.syntax import dotted_name
 from nparam_lint.evidence.statements import Assumption, loads, stores
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
 _SCOPES = (ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.comprehension)
 
 
-def shortened(statements: Iterable[ast.stmt], call: ast.Call) -> tuple[list[ast.stmt], ast.Call]:
-    """The slice and the call with constants in the place of names that stand for them, and without
-    arguments that are empty; what a condition says of an option holds from the start."""
-    return _with_constants(*_without_empty(_joined(_hoisted(statements)), call))
+def shortened(
+    statements: Iterable[ast.stmt], call: ast.Call, read: Container[str] = ()
+) -> tuple[list[ast.stmt], ast.Call]:
+    """The slice and the call with constants in the place of names that stand for them, but for
+    those that the model itself `read`s, and without arguments that are empty; what a condition says
+    of an option holds from the start."""
+    return _with_constants(*_without_empty(_joined(_hoisted(statements)), call), read)
 
 
 def _hoisted(statements: Iterable[ast.stmt]) -> list[ast.stmt]:
@@ -52,7 +55,9 @@ def _joined(statements: Iterable[ast.stmt]) -> list[ast.stmt]:
     return joined
 
 
-def _with_constants(statements: list[ast.stmt], call: ast.Call) -> tuple[list[ast.stmt], ast.Call]:
+def _with_constants(
+    statements: list[ast.stmt], call: ast.Call, read: Container[str]
+) -> tuple[list[ast.stmt], ast.Call]:
     names = [name for node in statements for name in stores(node)]
     if any(isinstance(n, _SCOPES) for node in (*statements, call) for n in ast.walk(node)):
         return statements, call
@@ -62,7 +67,8 @@ def _with_constants(statements: list[ast.stmt], call: ast.Call) -> tuple[list[as
         value = getattr(node, "value", None)
         (name,) = stores(node) if len(stores(node)) == 1 else ("",)
         is_assignment = isinstance(node, (ast.Assign, ast.AnnAssign)) and names.count(name) == 1
-        if is_assignment and value and "." not in name and _is_constant(value):
+        is_free = is_assignment and "." not in name and name not in read
+        if is_free and value and _is_constant(value):
             constants[name] = value
         else:
             remaining.append(node)
