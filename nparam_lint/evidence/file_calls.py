@@ -30,7 +30,7 @@ from nparam_lint.evidence.named_models import (
 )
 from nparam_lint.evidence.object_changes import joined_notes
 from nparam_lint.evidence.option_ways import OptionWays
-from nparam_lint.evidence.options import is_reached, parsed_names, uses
+from nparam_lint.evidence.options import is_reached
 from nparam_lint.evidence.shorten import shortened
 from nparam_lint.evidence.slices import LeftOut
 from nparam_lint.evidence.statements import (
@@ -119,7 +119,6 @@ class FileCalls(Callees):
         later = None if is_inside or part or as_made else later_changes(self, place, target)
         is_bare = self.search.needs_nothing(target, call) and (rank >= TEST or not later)
         if is_sketch or (is_bare and not self.prepares(target)):
-            yield from self.built_as_imported(target, call, at, rank) if is_bare else ()
             return
         if is_inside and not loads(*call.args, *call.keywords) <= self.text.available | BUILTINS:
             return  # its arguments are those of the model around it
@@ -215,28 +214,6 @@ class FileCalls(Callees):
                 yield replace(evidence, way=way)
             if not cut.loops or reached[home.path] >= _ENTRIES * len(filled):
                 return
-
-    def built_as_imported(
-        self, target: Target, call: ast.Call, at: Position, rank: int
-    ) -> Iterator[Evidence]:
-        """With the options of commands that the class of a model without arguments reads, which the
-        script parses before it defines the class."""
-        node = self.text.definitions.get(target.callable) if target.location == self.path else None
-        parsed = parsed_names(self.tree.body) if node and self.text.options else set()
-        read: list[ast.AST] = [node] if node and parsed else []
-        known: set[str] = set()
-        for part in read:
-            for name in loads(part) - known:
-                known.add(name)
-                read += [item for item in self.assignments.get(name, ()) if item in self.tree.body]
-        options = uses(read, parsed)[0]
-        for command in self.search.commands_of(self.path) if options else ():
-            by_option = command.by_option(self.text.options)
-            words = [word for name in by_option if name in options for word in by_option[name]]
-            if words:
-                setup = ast.parse(f"import sys\nsys.argv += {words!r}").body
-                evidence = self.search.evidence(target, call, setup, at, rank, self.path)
-                yield replace(evidence, way=replace(evidence.way, command=command.place))
 
     def parts_to_cut(self, call: ast.Call) -> list[ast.AST]:
         """The arguments of a call; and what is called, where that has to be worked out."""

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 _VALUE = r"""\w+=(?:'[^'\\\n]*'|"[^"\\\n]*")"""
 _ENVIRON = late_pattern(rf"import os\n(os\.environ\.update\({_VALUE}(?:, {_VALUE})*\))(?:\n|$)")
-_WORDS = late_pattern(r"import sys\nsys\.argv \+= (\[.*\])(?:\n|$)")
 
 
 @dataclass(frozen=True)
@@ -47,13 +46,6 @@ class Recipe:
         call = ast.parse(start[1], mode="eval").body if start else None
         keywords = call.keywords if isinstance(call, ast.Call) else ()
         return tuple((str(word.arg), ast.literal_eval(word.value)) for word in keywords)
-
-    @property
-    def words(self) -> tuple[str, ...]:
-        """Those of `import sys`, `sys.argv += ['--dim', '64']`, if the setup begins with that: the
-        command line of the project's import."""
-        start = _WORDS.match(self.setup or "")
-        return tuple(ast.literal_eval(start[1])) if start else ()
 
 
 @dataclass(frozen=True)

@@ -173,7 +173,6 @@ class Importer(Parent):
         mark_output(self.settings["nonce"])
         self.channel.tell(events.Importing(self.jobs[0].id))
         set_arguments(self.jobs[0])
-        sys.argv += self.jobs[0].build.recipe.words
         name = common_package(self.jobs)
         ready, deeper, failure = [], [], None
         refusals = {}  # by module: what one has imported before it failed changes the next import

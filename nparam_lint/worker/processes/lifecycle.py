@@ -87,8 +87,7 @@ class Job:
     @property
     def how(self):
         """In what way its module is imported."""
-        recipe = self.build.recipe
-        return self.tolerant, self.gpu, self.roots, recipe.environ, recipe.words
+        return self.tolerant, self.gpu, self.roots, self.build.recipe.environ
 
     def take_next_attempt(self):
         """Whether there is another way to import: every path strictly, then every path without the
