@@ -11,7 +11,7 @@ from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import FUNCTIONS, dotted_name, flat, parameter_names, tail
-from nparam_lint.evidence.arguments import arguments_of
+from nparam_lint.evidence.arguments import arguments_known
 from nparam_lint.evidence.config_libraries import BUILDS, BUILDS_IN_TEXT
 from nparam_lint.evidence.file_names import FileNames, owner_of
 from nparam_lint.evidence.named_models import GIVEN_LOOKED_UP, LOOKED_UP, called_by
@@ -52,7 +52,7 @@ class Callees(FileNames):
         something on that has one of the names, a pattern."""
         handed_on = rf"[=(,]\s*(\w+\.)*({names})\s*([,)\n#]|if\b)"
         is_got = not self.search.getters.isdisjoint(self.model_names)
-        if not (is_got or re.search(handed_on, self.text.text)):
+        if not (is_got or (names and re.search(handed_on, self.text.text))):
             return set()
         functions = (node for node in self.nodes if isinstance(node, FUNCTIONS))
         parameters = {name for node in functions for name in parameter_names(node.args)}
@@ -147,7 +147,7 @@ class Callees(FileNames):
                 symbol = Symbol("function", self.path, function.name)
                 inside = ((self, caller) for caller in self.text.callers(function.name))
                 for calls, caller in (*inside, *self.search.callers(self.path, symbol)):
-                    value = arguments_of(function, caller.call, is_method=False).get(name)
+                    value = arguments_known(function, caller.call, is_method=False).get(name)
                     if value and (given := dotted_name(value)):
                         targets.append(self.search.target_of(calls.resolve(given)))
         return [*dict.fromkeys(filter(None, targets))]
