@@ -160,7 +160,7 @@ def sets_attributes(node: ast.AST) -> bool:
     `self.__dict__.update(config)`, `setattr(self, key, value)`."""
     return any(
         ast.unparse(call.func) in ("self.__dict__.update", "vars(self).update", "self.__setattr__")
-        or (ast.unparse(call.func) == "setattr" and is_self(call.args[0]))
+        or (ast.unparse(call.func) == "setattr" and any(map(is_self, call.args[:1])))
         for call in calls_in(node)
     )
 

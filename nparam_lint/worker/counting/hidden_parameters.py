@@ -112,20 +112,24 @@ class HiddenParameters:
     def not_returned(self):
         """What is registered, but left out by a `parameters()` of the model itself, or where it
         compares modules or parameters that are equal."""
-        count, torch, lost = self.count, self.torch, []
+        count, torch = self.count, self.torch
         kinds = {type(module) for module in count.modules.values()}
         values = kinds.union(type(entry.tensor) for entry in count.parameters.values())
-        what = [
-            f"overridden {name}()"
-            for name, walk in torch.walks.items()
-            if any(getattr(kind, name, None) is not walk for kind in kinds)
-        ]
-        if any(kind.__hash__ not in (object.__hash__, torch.Tensor.__hash__) for kind in values):
-            what.append("modules or parameters that are equal to others")
-        with contextlib.suppress(Exception, SystemExit):
+        with contextlib.suppress(Exception, SystemExit):  # a metaclass may raise
+            what = [
+                f"overridden {name}()"
+                for name, walk in torch.walks.items()
+                if any(getattr(kind, name, None) is not walk for kind in kinds)
+            ]
+            if any(
+                kind.__hash__ not in (object.__hash__, torch.Tensor.__hash__) for kind in values
+            ):
+                what.append("modules or parameters that are equal to others")
             if what:
                 most = 2 * len(count.parameters)  # it may not end
                 returned = {id(p) for p in islice(count.model.parameters(), most)}
                 lost = [entry for key, entry in count.parameters.items() if key not in returned]
-        size = sum(entry.size for entry in lost)
-        return [{"path": "", "count": size, "what": what[0], "source": None}] if lost else []
+                size = sum(entry.size for entry in lost)
+                if lost:
+                    return [{"path": "", "count": size, "what": what[0], "source": None}]
+        return []
