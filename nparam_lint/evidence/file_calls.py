@@ -16,6 +16,7 @@ from nparam_lint.discover.syntax import (
     FUNCTIONS,
     dotted_name,
     flat,
+    is_main,
     returned_calls,
     tail,
 )
@@ -163,6 +164,8 @@ class FileCalls(Callees):
                     self.note_gap(target, note)
                 options = OptionWays(self, cut, call, target, named)
                 filled = [*options]
+                if is_bare and self.is_whole_when_loaded(target):
+                    filled = [way for way in filled if way.command]
                 if rank == FACTORY and self.is_told(place):
                     # What it offers beside, the calls of it say too.
                     filled[1:] = [way for way in filled[1:] if way.command]
@@ -287,6 +290,12 @@ class FileCalls(Callees):
         imports = self.search.query.changes.imports(self.path)
         changed = {name.id for name in imports} | self.text.changing
         return not changed.isdisjoint(loads(node))
+
+    def is_whole_when_loaded(self, target: Target) -> bool:
+        """Whether a class of the file reads nothing but what loading the file gives a value."""
+        is_class = isinstance(self.text.definitions.get(target.callable), ast.ClassDef)
+        loaded = {name for node in self.tree.body if not is_main(node) for name in stores(node)}
+        return is_class and self.text.globals_of(target.callable) <= loaded
 
     def evidence_of(
         self, target: Target, call: ast.Call, cut: Cut, at: Position, rank: int, part: str
