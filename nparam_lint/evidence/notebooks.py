@@ -123,6 +123,9 @@ class NotebookModels(TextCalls):
     def prepares(self, _: Target) -> bool:
         return True  # what is called without arguments has to be defined, too
 
+    def is_whole_when_loaded(self, _: Target) -> bool:
+        return False  # a notebook is not loaded
+
     def evidence_of(
         self, target: Target, call: ast.Call, cut: Cut, at: Position, rank: int, part: str
     ) -> Evidence:
