@@ -30,7 +30,7 @@ from nparam_lint.ground.paths import relative_path
 from nparam_lint.ground.printable import clean
 from nparam_lint.report import check_document
 from nparam_lint.report.formats import render
-from nparam_lint.repository import deleted_files, git, snapshot
+from nparam_lint.repository import deleted_files, git, repository_top, snapshot
 
 if TYPE_CHECKING:
     from nparam_lint.config.session import Session
@@ -295,6 +295,9 @@ def _projects(options: Namespace, paths: Sequence[Path], copy: Snapshot | None) 
                     f"config\nnext: {step} {option}{value}\n"
                     f'      and in the config above it, if there is one: exclude = ["{inner}/**"]'
                 )
+        top = repository_top(paths[0]) if paths and copy is None else None
+        if outside := [path for path in paths if top and not path.is_relative_to(top)]:
+            raise UsageError(f"{outside[0]} is outside the project root {top}")
         return [Project(first, paths)]
 
     def open_at(place: Path, root: Path) -> Session:

@@ -16,6 +16,7 @@ from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate.report import ModelReport, Partition, Report
 from nparam_lint.report import Json
 from nparam_lint.report.json_records import record
+from nparam_lint.report.style import plural
 
 _FAST = 1  # of zlib's levels: a hundred megabytes in a second
 # What only the whole can tell, or can be told from the shard.
@@ -76,7 +77,8 @@ def read_shard(data: Json) -> Report:
             (report.shard.failed_ways, report.failed_ways),
         ):
             if len(places) != len(items):
-                raise ValueError(f"it has {len(items)} models with {len(places)} places")
+                found = f"{plural(len(items), 'model')} with {plural(len(places), 'place')}"
+                raise ValueError(f"it has {found}")
     except (LookupError, TypeError, ValueError, RecursionError, zlib.error) as error:
         raise ValueError(str(error)) from None
     return report

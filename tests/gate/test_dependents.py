@@ -231,6 +231,10 @@ def test_what_is_outside_or_not_there(built, nparam_lint):
         done = nparam_lint(*paths.split(), cwd=built)
         assert (done.returncode, done.stdout) == (2, "")
         assert message in done.stderr
+    paths, message = next(iter(OUTSIDE.items()))
+    done = nparam_lint(*paths.split(), "--format", "json", cwd=built)
+    assert done.returncode == 2
+    assert message in done.stderr
 
 
 def test_nothing_depends_on_it(built, nparam_lint):
