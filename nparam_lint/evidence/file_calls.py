@@ -282,12 +282,16 @@ class FileCalls(Callees):
         given = {n for command in self.search.commands_of(self.path) for n, _ in command.environ}
         if BINDS_IN_TEXT in self.text.text or not variables.isdisjoint(given):
             return True
-        node = self.text.definitions.get(target.callable) if target.location == self.path else None
+        imports = self.search.query.changes.imports(self.path)
+        if target.location != self.path:  # what it imports, and is changed here
+            symbols = {self.resolve(name.id) for name in imports} - {None}
+            read = self.search.bound(target.location) if symbols else ()
+            return any(self.search.names.lookup(target.location, n) in symbols for n in read)
+        node = self.text.definitions.get(target.callable)
         if isinstance(node, ast.ClassDef):
             return bool(self.text.globals_of(target.callable))
         if not isinstance(node, FUNCTIONS):
             return False
-        imports = self.search.query.changes.imports(self.path)
         changed = {name.id for name in imports} | self.text.changing
         return not changed.isdisjoint(loads(node))
 

@@ -124,7 +124,7 @@ class FileNames:
             return False
         calls, may_read = self.search.file_calls(symbol.where), symbol.kind != "class"
         return all(
-            (may_read and dotted_name(inner.func) == "open") or calls.is_harmless_by_name(inner)
+            may_read if dotted_name(inner.func) == "open" else calls.is_harmless_by_name(inner)
             for inner in calls_in(node)
         )
 

@@ -293,7 +293,7 @@ class SourceText(Struct, dict=True):
                 is_simple = is_once and is_plain and loads(node) <= sure - {"sys"}
                 (sure if is_simple else often).update(stores(node))
             elif isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)):
-                often |= stores(node) | changes(node)
+                often |= stores(node) | self.changed(node)
         available = sure - often - BUILTINS
         return frozenset((available | self._changed_by_loading(available)) - self.rebound.keys())
 
@@ -311,6 +311,11 @@ class SourceText(Struct, dict=True):
             if any(name in stores(part) for part in function.body)
         }
 
+    def changed(self, node: ast.stmt) -> Set[str]:
+        """The names of the objects that a statement changes, by itself or by what it calls."""
+        call = node.value if isinstance(node, ast.Expr) else None
+        return changes(node) | (self.alters(call) if isinstance(call, ast.Call) else frozenset())
+
     def _changed_by_loading(self, available: set[str]) -> set[str]:
         """The imported names whose values loading the file changes, by what is always the same:
         `C.width *= 2` would be done twice, if a slice had it, too."""
@@ -322,9 +327,8 @@ class SourceText(Struct, dict=True):
                 imported |= stores(node)
                 continue
             stored |= stores(node)
-            for name in (
-                changes(node) if isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign)) else ()
-            ):
+            is_plain = isinstance(node, (ast.Expr, ast.Assign, ast.AugAssign))
+            for name in self.changed(node) if is_plain else ():
                 is_same = node in self.tree.body and loads(node) <= available | {name} | BUILTINS
                 if not (is_same and all(map(self.is_harmless, calls_in(node)))):
                     again.add(name)

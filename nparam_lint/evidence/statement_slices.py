@@ -157,7 +157,8 @@ class StatementSlice(Struct):
             return self.change(node, need)
         if isinstance(node, (*IMPORTS, *DEFINITIONS)):
             return self.definition(node, need)
-        if not (sets_own or stores(node) & need or changes(node) & need):
+        is_needed = sets_own or stores(node) & need or changes(node) & need
+        if not (is_needed or any(self.text.alters(call) & need for call in calls_in(node))):
             return []
         return self.compound(node, need)
 
