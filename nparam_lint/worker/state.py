@@ -94,7 +94,9 @@ class State:
         self.refusals = []  # what the guard refused, in words
         self.refused = None  # the error of the first placeholder of which a value was needed
         self.read_values = False  # whether the build has read a value of a tensor
-        self.shrank = False  # whether it made something small of a tensor that is not initialised
+        self.shrank = (
+            False  # whether it read a tensor that is not initialised, or made a small one of it
+        )
         self.saw_meta = None  # the line of the project that could tell that it is built on meta
         self.constructions = None  # id of a module -> its Construction, while one is built
         self.origins = None  # the OriginLines of its parts, meanwhile

@@ -203,23 +203,21 @@ class Replacements:
             result = self.torch.empty_like(result, device="meta")
         if target is not None or mode.accelerated:
             mode.follow(result, target, args)
-        if (
-            STATE.skips_initialisers
-            and mode.device == "cpu"
-            and args
-            and self.shrinks(args[0], result)
-        ):
-            STATE.shrank = True
+        if args and self.is_unfilled(mode, args[0]) and isinstance(result, self.tensor):
+            STATE.shrank |= not self.is_unfilled(mode, result)
         return result
 
-    def shrinks(self, whole, result):
-        """Whether what no initialiser has filled, since it is large, gives something small."""
+    def is_unfilled(self, mode, value):
+        """Whether a tensor, or what it is a part of, is so large that no initialiser filled it."""
+        if mode.device != "cpu" or not STATE.skips_initialisers:
+            return False
+        storage = self.storage(value)
         with self.quietly():
-            is_large = isinstance(whole, self.tensor) and not has_values(whole)
-            return is_large and not (isinstance(result, self.tensor) and not has_values(result))
+            return storage is not None and storage.nbytes() > SMALL_RANDOM * value.element_size()
 
     def read(self, mode, func, args, kwargs):
         STATE.read_values = True
+        STATE.shrank |= bool(args) and self.is_unfilled(mode, args[0])
         return self.call(mode, func, args, kwargs)
 
     def ask(self, mode, func, args, kwargs):
