@@ -86,14 +86,10 @@ def counts_in_table(
     columns = {n for n, *_ in counts}
     labels = [cell.text.strip(" *_`") for cell in head]
     below = [row for row in rows[start + 1 :] if len(row) == len(head)]
-    cells = [[row[n].text for row in below] for n in range(len(head))]
     named = [
         n
         for n, label in enumerate(labels)
-        # Not the size of the images, nor "config" with a link in each row.
-        if _NAMED.fullmatch(label)
-        and not all(map(_RESOLUTION.fullmatch, cells[n]))
-        and (len(below) < 2 or len(set(cells[n])) > 1)
+        if _NAMED.fullmatch(label) and not _names_nothing(label, [row[n] for row in below])
     ]
     # Beside a model a method is how it was trained.
     name_columns = [n for n in named if not _METHOD.match(labels[n])] or named
@@ -138,6 +134,13 @@ def counts_in_table(
             continue
         is_shared = is_varied or len(values[n, count.names[0]]) > 1
         yield replace(count, shares_name=is_shared, of_larger=is_of_part, heads=heads)
+
+
+def _names_nothing(label: str, cells: Sequence[GridCell]) -> bool:
+    """Whether a column has the sizes of the images, or the same word with a link in each row."""
+    if label.lower().endswith("size"):
+        return all(_RESOLUTION.fullmatch(cell.text) for cell in cells)
+    return len({cell.text for cell in cells}) == 1 < len(cells) and all(map(_links, cells))
 
 
 def _links(cell: GridCell) -> list[str]:
