@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
 _HELP = frozenset(("-h", "--help"))
 _MANY = 500  # files: in a project of so many, arguments are not followed to other files
+_LINE = 200  # bytes before a name, which a line of data may have many of
 _LARGE = 400_000  # bytes of a file or a text, in which calls are not looked for
 # What stands behind a name that is called, or gets another name; and before one that is neither.
 _FILE = late_pattern(r"'(?:\./)?((?:[\w-][\w.-]*/)*[\w-][\w.-]*\.(?:ya?ml|json|toml))'")
@@ -86,7 +87,7 @@ _REGISTERED = late_pattern(
 )
 _BUILD = r"(?:build|make|create|instantiate|construct|init|get)(?:_?(?:model|net\w*))?"
 _BUILDS = late_pattern(rf"{_BUILD}$")
-_RETURNED = late_pattern(rb"\breturn[ \t]+(?:\w+\.)*([A-Z]\w*)[ \t\r]*$", re.MULTILINE)
+_RETURNED = late_pattern(rb"return[ \t]+(?:\w+\.)*([A-Z]\w*)[ \t\r]*$", re.MULTILINE)
 _ALIAS = late_pattern(rb"\b(\w+)[ \t]+as[ \t]+(\w+)")
 _BUILDER = late_pattern(rf"def {_BUILD}\(\s*self\b".encode())
 CLASS_TEXT = late_pattern(rb"class(?<![^\n]class)\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*")
@@ -182,7 +183,7 @@ class CallSearch:
             is_bound = "*" in bound or name.decode() in bound
             at = content.find(name)
             while at >= 0:
-                line = content[content.rfind(b"\n", 0, at) + 1 : at]
+                line = content[max(0, at - _LINE) : at].rpartition(b"\n")[2]
                 is_given = bool(_GIVES.search(line)) and not _GIVES_NONE.match(line)
                 if (
                     (is_bound or line.endswith(b"."))

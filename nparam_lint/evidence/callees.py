@@ -32,7 +32,7 @@ _OFFERED = 24  # models of a module, of which a config names one
 class Callees(FileNames):
     """Which calls of a file may be of wanted models, and of which."""
 
-    @property
+    @cached_property
     def every_import(self) -> list[Import]:
         return [*self.search.discovery.tree.facts(self.path).imports, *self.imports]
 
@@ -138,7 +138,7 @@ class Callees(FileNames):
         symbols = (self.resolve(name) for name in names if name[0] != "." and self.is_bound(name))
         return [*dict.fromkeys(filter(None, map(self.search.target_of, symbols)))][:_OFFERED]
 
-    def handed_on(self, place: Place) -> list[Target]:
+    def given_by_callers(self, place: Place) -> list[Target]:
         """The wanted models that callers give a function around a call as what it calls:
         `run(config, Net)`."""
         name, targets = dotted_name(place.call.func), []

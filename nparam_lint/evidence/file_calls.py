@@ -94,7 +94,7 @@ class FileCalls(Callees):
                 yield from self.built(place, model.target, named=model)
             name = dotted_name(place.call.func)
             chosen = self.meanings(name) if name else self.returned(place.call.func)
-            chosen = [] if named else chosen or self.handed_on(place)
+            chosen = [] if named else chosen or self.given_by_callers(place)
             for target in chosen:
                 yield from self.built(place, target, is_chosen=True)
             for target, part in () if chosen else self.targets(place.call):
@@ -208,10 +208,7 @@ class FileCalls(Callees):
                     )
                 if "by default" in option_note:
                     self.note_gap(target, f"{option_note}; as in {command}")
-                needed_for = [*(later.asked_for if later else ())]
-                is_asked = bool(command) or any(name in option_note for name in needed_for)
-                is_made = later and (is_asked or not needed_for)
-                told = note_on_change(later.at, is_made=True) if later and is_made else ""
+                told = later.note(command, option_note) if later else ""
                 whole_note = joined_notes(note, default, option_note, told)
                 way = replace(evidence.way, note=whole_note, command=command, name=config)
                 yield replace(evidence, way=way)

@@ -26,7 +26,7 @@ def attributes_read(method: Function) -> set[str]:
 
 def is_bound_to_class(method: Function) -> bool:
     """Whether this is a static or a class method."""
-    names = {dotted_name(item) for item in method.decorator_list}
+    names = {tail(dotted_name(item)) for item in method.decorator_list}
     return not names.isdisjoint(("staticmethod", "classmethod"))
 
 
@@ -72,8 +72,7 @@ def bound_method(owner: str, method: Function) -> ast.stmt:
     """The method of a class as an attribute of `self`, or the value of a property, after the
     attributes that it reads."""
     value = f"{owner}.{method.name}"
-    decorators = {tail(dotted_name(node)) for node in method.decorator_list}
-    if decorators.isdisjoint(("staticmethod", "classmethod")):
+    if not is_bound_to_class(method):
         reads = ", ".join(sorted(attributes_read(method) - {f"self.{method.name}"}))
         value = f"({reads}, {value}.__get__(self))[-1]" if reads else f"{value}.__get__(self)"
     node = ast.parse(f"self.{method.name} = {value}").body[0]

@@ -13,7 +13,7 @@ from msgspec import Struct
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import FUNCTIONS, dotted_name
 from nparam_lint.evidence.arguments import arguments_known
-from nparam_lint.evidence.inheritance import Renamed
+from nparam_lint.evidence.inheritance import Renamed, has_first
 from nparam_lint.evidence.options import truth
 from nparam_lint.evidence.statements import (
     assign,
@@ -63,6 +63,13 @@ class LaterChanges(Struct, frozen=True):
     def made_to(self, call: str) -> str:
         """The call of a model, with the changes made to it."""
         return f"{self.function.name}({call})"
+
+    def note(self, command: str, options: str) -> str:
+        """What a way says that makes them, by a command, which may give any option, or with the
+        `options` in these words; "" where it makes none."""
+        is_asked = bool(command) or any(name in options for name in self.asked_for)
+        is_made = is_asked or not self.asked_for
+        return note_on_change(self.at, is_made=True) if is_made else ""
 
 
 def note_on_change(at: str, *, is_made: bool = False) -> str:
@@ -393,9 +400,7 @@ class _Finder:
         function = self.calls.search.function(symbol)
         if symbol is None or function is None or (symbol.kind == "class") is not of_objects:
             return False
-        is_method = symbol.kind != "function" and not any(
-            dotted_name(item) == "staticmethod" for item in function.decorator_list
-        )
+        is_method = symbol.kind != "function" and has_first(function)
         names = _given(function, call, models, is_method)
         return bool(names) and self.changes_inside(symbol.where, function, names)
 

@@ -3,6 +3,9 @@
 The class or factory was called and raised an exception, or it has required
 arguments that no budget gives. Give the arguments in the budget, or once for
 all its budgets in the configuration.
+
+As a warning: the model was built, but its constructor caught what nparam-lint
+refused it (to write, to start a program), and may build another one elsewhere.
 """
 
 EXAMPLE_BAD = '''\
