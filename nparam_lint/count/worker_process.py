@@ -110,7 +110,7 @@ def running(
             _close_meanwhile(worker)
             worker = Worker(python, environ, may_be_forked=False)
         keeps = next(filter(None, _reuses), 0)
-        if worker.takes_more and not (keeps and worker.keeps_imports == keeps):
+        if not (keeps and worker.keeps_imports == keeps):
             worker.start = time.time_ns()
         worker.keeps_imports = keeps
         _working.append(worker)
@@ -145,7 +145,7 @@ class Worker:
         """`environ`: that of the user; `may_be_forked`: from a process that stays. Raises
         CannotStart."""
         self.python, self.environ = python, worker_environment(environ, "", python)
-        self.start = time.time_ns()  # what it knows of the project is no older
+        self.start = 0  # ns: what it knows of the project is no older
         self.keeps_imports = 0  # the context whose next run takes its modules of the project
         self.nonce = os.urandom(16).hex()
         self.marker = self.nonce.encode() + b" "

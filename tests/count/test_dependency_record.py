@@ -8,7 +8,7 @@ import pytest
 
 from nparam_lint.worker.state import NOWHERE, STATE
 from nparam_lint.worker.tracing.dependency_record import DependencyRecord, FileRecord
-from nparam_lint.worker.tracing.project_paths import place_of_frame
+from nparam_lint.worker.tracing.project_paths import is_project, place_of_frame
 
 
 @pytest.fixture
@@ -66,3 +66,11 @@ def test_what_code_belongs_to(file: str, place: str) -> None:
     names = {"frame": sys._getframe}
     exec(compile("here = frame()", file, "exec"), names)
     assert place_of_frame(names["here"]) == place
+
+
+@pytest.mark.parametrize(("root", "answer"), [("/project", True), ("", False)])
+def test_a_process_that_stays_has_no_project(root: str, answer: bool) -> None:
+    """What it asks of the machine is nothing that a count depends on."""
+    STATE.begin_run(NOWHERE | {"root": root}, worker="")
+    assert is_project("/project/nets.py") is answer
+    STATE.begin_run(NOWHERE, worker="")

@@ -214,6 +214,10 @@ def test_one_that_is_not_as_it_has_to_be_is_not_missed(staying: Project) -> None
     assert staying.staying() == []
     staying.check(net(total=16, width=4))
     second = staying.stayed()
+    staying.check(net(total=12, width=3))
+    time.sleep(0.5)  # the host has ended
+    for _ in range(2):  # whenever it is asked, it removes what hosts have left
+        assert [process.pid for process in staying.staying()] == [second.pid]
     os.kill(second.pid, signal.SIGSTOP)
     assert "nparam-lint:" not in staying.check(net(total=20, width=5))
     os.kill(second.pid, signal.SIGCONT)

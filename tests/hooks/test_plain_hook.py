@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 
 import pytest
 from commits import JUDGED, REFUSED, UNREADABLE, accepted, model, refused
@@ -74,3 +75,15 @@ def test_what_the_working_tree_lacks_is_part_of_the_commit(hooked, tmp_path, env
     refused(sample.commit(), "nets/other.py:5:16 NPL001", "1 budget holds", "1 budget broken")
     sample.git("add", "lib")
     refused(sample.commit(), "net.py:6:16 NPL001", "420", "2 budgets broken")
+
+
+def test_what_a_commit_measured_the_next_does_not_build_again(hooked):
+    """Also where its worker was started before the copy of the index was made, as where the last
+    run began with the same command."""
+    sample = hooked({"net.py": model(10)}, "plain")  # with a line end in it no answer is kept
+    for width in (20, 30):
+        sample.add({"net.py": model(width, width * (width + 1))})
+        time.sleep(0.1)  # what has just changed is not relied upon
+        accepted(sample.commit(), "1 budget holds")
+    sample.add({"a.txt": "changed\n"})
+    accepted(sample.commit(), "staged: 1 model (1 from the cache) · 1 budget holds")

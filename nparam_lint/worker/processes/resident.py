@@ -193,9 +193,10 @@ class Resident:
         for name in os.listdir(self.place):
             path = os.path.join(self.place, name)
             if name.startswith(".memory-"):
-                for inner in os.listdir(os.path.join(path, "new")):
-                    with contextlib.suppress(OSError):
-                        os.unlink(MEMORY + inner)
+                with contextlib.suppress(OSError):
+                    for inner in os.listdir(os.path.join(path, "new")):
+                        with contextlib.suppress(OSError):
+                            os.unlink(MEMORY + inner)
             elif os.path.isdir(path):
                 shutil.rmtree(path, ignore_errors=True)
             elif name not in (SOCKET, LOG):
