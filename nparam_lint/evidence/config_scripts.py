@@ -106,11 +106,19 @@ class ScriptModel(Struct, frozen=True):
 
 
 def _keys_read(call: ast.Call) -> frozenset[str]:
-    """The keys that a call reads of a config: `build(cfg.model)`, `build(config["model"])`."""
-    values = values_given(call)
-    keys = {value.attr for value in values if isinstance(value, ast.Attribute)}
-    slices = (value.slice for value in values if isinstance(value, ast.Subscript))
-    return frozenset(keys.union(str(s.value) for s in slices if isinstance(s, ast.Constant)))
+    """The keys that a call reads of a config: `build(cfg.model.net)`, `build(config["model"])`."""
+    keys = set()
+    for value in values_given(call):
+        steps: list[str] = []
+        while isinstance(value, (ast.Attribute, ast.Subscript)):
+            if isinstance(value, ast.Attribute):
+                steps.append(value.attr)
+            elif isinstance(value.slice, ast.Constant):
+                steps.append(str(value.slice.value))
+            value = value.value
+        is_of_object = isinstance(value, ast.Name) and value.id == "self"  # `self.cfg.model`
+        keys.update(steps[: len(steps) - is_of_object][-1:])
+    return frozenset(keys)
 
 
 def _options_before(place: Place, source: SourceText) -> Iterator[ast.Name]:

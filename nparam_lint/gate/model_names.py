@@ -34,6 +34,7 @@ _SIZES = {
     "medium": "M",
     "large": "L",
     "xlarge": "XL",
+    "xsmall": "XS",
     "huge": "H",
     "giant": "G",
 }
@@ -296,6 +297,8 @@ class ModelNames:
         self.uncounted: dict[str, set[str]] = defaultdict(set)  # targets by their names
         for target, _ in report.skipped:
             self.uncounted[name_key(called(target))].add(target)
+        for config in (_config_of(failed.target, failed.way) for failed in report.failed_ways):
+            self.uncounted[name_key(_stem(config))].add(config)
         # Of a project with models that could not be counted, a number may be about one of these.
         top_level = {m.report.target for m in self.models if m.report.top_level}
         is_whole = len(top_level) == 1 and not report.skipped
@@ -330,6 +333,8 @@ class ModelNames:
                     if not whole:
                         return Binding(models, "likely", because, confirms=True)
                     models = whole
+                if "=" in name:  # some settings of it, which another number may be of
+                    return Binding(models, "likely", because, confirms=True)
                 is_variant = not named or _MARK.search(name) or (count.shares_name and not n)
                 is_unsure = is_variant or _SMALL_VALUE.search(count.text)
                 return Binding(models, "likely" if is_unsure else "certain", because)
@@ -382,7 +387,7 @@ class ModelNames:
         return next((models for key in keys if (models := self.by_key.get(key))), ())
 
     def has_namesake(self, model: NamedModel) -> bool:
-        """Whether another model of its name was not counted."""
+        """Whether another model of its name, or a config file so called, was not counted."""
         namesakes = self.uncounted.get(name_key(called(model.report.target)), set())
         return not namesakes <= {model.report.bare}
 
@@ -445,12 +450,16 @@ def _config_of(target: str, way: Way | None) -> str:
     return "" if "::" in target else target
 
 
+def _stem(path: str) -> str:
+    return posixpath.splitext(posixpath.basename(path))[0]
+
+
 def names_of(target: str, way: Way | None, call: str) -> Iterable[str]:
     """What a text may call a model that is built by a call."""
-    base = posixpath.basename(_config_of(target, way))
+    config = _config_of(target, way)
     made = _MAKES.sub("", called(target))
     made = "" if made.lower() in _GENERAL else made
-    names = dict.fromkeys((called(target), made, base, posixpath.splitext(base)[0]))
+    names = dict.fromkeys((called(target), made, posixpath.basename(config), _stem(config)))
     if way:
         named = [way.name] if way.kind == "size" and way.name else []
         names |= dict.fromkeys((*named, *_CHOICE.findall(call)))

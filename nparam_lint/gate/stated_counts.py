@@ -427,7 +427,7 @@ def _disagreement(outcome: StatedOutcome, lines: Sequence[str], session: Session
     message = f"{outcome.name} has {actual:,} {METRICS[count.selector.metric].words}, "
     message += f"stated: {count.text}" + (f" ({share})" if share else "")
     detail = [outcome.explanation] if outcome.explanation else []
-    if not detail:
+    if not detail and not count.weights:
         detail = [f"to correct it: {commands.update_claims(session, [at.path])}"]
         for budget in _budgets_of(outcome)[:1] if at.path.endswith(".py") else ():
             detail = [f"correct the number, or leave it out: {budget.position} declares the count"]
@@ -563,8 +563,12 @@ def _is_rounded_up(amount: int, bounds: Bounds) -> bool:
 
 def _fits(count: StatedCount, model: NamedModel, tolerance: Tolerance | None) -> bool:
     root, amount = model.measured.modules[0], model.amount(count) or 0
-    # A checkpoint holds the buffers, too.
-    amounts = {amount, root.total + root.buffers} if count.weights else {amount}
+    amounts = {amount}
+    if count.weights:  # a checkpoint holds the buffers, too, and older ones tied weights twice
+        modules = {name.rpartition(".")[0] for name in count.weights}
+        rows = (row for row in model.measured.modules if row.path in modules)
+        copies = sum(row.total - row.own for row in rows if row.tied or row.shared_with)
+        amounts = {root.total + more for more in (0, root.buffers, copies, root.buffers + copies)}
     if count.in_bytes:
         amounts.update(_sizes(amount))
     return any(n in admitted for admitted in count.bounds(tolerance) for n in amounts)

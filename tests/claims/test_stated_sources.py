@@ -43,7 +43,7 @@ def test_the_header_of_a_checkpoint_counts_its_tensors():
     }
     (count,) = stated_counts("model.safetensors", header(tensors))
     assert (count.text, count.value.text, count.weights) == (
-        "2 tensors",
+        "4,160 in 2 tensors",
         "4160",
         ("l.weight", "l.bias"),
     )

@@ -48,7 +48,7 @@ _COUNT = rf"""
     (?:(?P<about>[~≈∼≃]|\b{ABOUT})\s*)?
     (?<![\w.,/+–—−^-])(?P<low>{_NUMBER})(?P<low_suffix>{_SUFFIX})?
     (?:\s*(?:[-–—]|\bto\b)\s*(?P<high>{_NUMBER})(?P<high_suffix>{_SUFFIX})?)?
-    (?:-a[0-9.]+[kmbt]\b)?
+    (?:-a[0-9.]+[kmbt]\b)?(?:\s*\([0-9.]+\s*[kmbgt]\))?
 """
 _QUALIFIER = r"""(?:total|overall|unique|model|network|learn[ae]ble|tunable|(?:non-?)?trainable
     |frozen|active|activated|non[-_\s]?embedding)"""
@@ -67,8 +67,8 @@ _NOUN_FIRST = late_pattern(
     (?:^|[\n,;(\[]|:\s|[-*•]\s|['’]s\s)\s*
     (?P<phrase>{_MARK}(?:the\s+)?(?:model\s+|(?P<total>total\s+))?(?P<hash>\#\s*(?:of\s+)?)?
     (?:(?:number|count|no\.)\s+of\s+)?(?P<what>(?:{_QUALIFIER}\s+){{0,2}}){_NOUN}(?:\s+count)?
-    (?:\s+(?:of|in)\s+(?:the\s+)?[\w./`-]+(?=\s+is\s))?(?:\s?\((?P<unit>[kmb])\))?{_MARK}
-    (?:[^\S\n]*[:=]{_MARK}[^\S\n]*|\s+(?:is|are)\s+|(?(hash)\s+|(?(total)\s+|(?!)))))
+    (?:\s+(?:of|in)\s+(?:the\s+)?[\w./`-]+(?=\s+(?:is|are)\s))?(?:\s?\((?P<unit>[kmb])\))?{_MARK}
+    (?:[^\S\n]*[:=]{_MARK}[^\S\n]*|\s+(?:is|are)\s+(?:only\s+|just\s+)?|(?(hash)\s+|(?(total)\s+|(?!)))))
     {_COUNT}(?![\w%+/×*-]|[.,][0-9])""",
     _FLAGS,
 )
@@ -107,7 +107,7 @@ _ELSEWHERE = late_pattern(
     r"""
     \b(?:than|vs|versus|compar\w*|unlike|instead|whereas|relative\s+to|original\w*|baselines?
     |similar|same|outperform\w*|rang(?:e|es|ing)|variants?|famil(?:y|ies)|respectively|up\s+to|each
-    |every|per(?!\s+token)|paper|reported|reports|published|configurations?|reduc\w+|sav(?:es?|ing)|budget
+    |every|per(?!\s+(?:token|second|sec|frame|image)\b)|paper|reported|reports|published|configurations?|reduc\w+|sav(?:es?|ing)|budget
     |limit|target)\b|>>>|\|""",
     _FLAGS,
 )

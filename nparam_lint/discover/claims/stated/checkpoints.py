@@ -41,7 +41,7 @@ def _of_header(content: bytes) -> Iterator[StatedCount]:
         header = json.loads(content[8 : 8 + length])
         shapes = {name: t["shape"] for name, t in header.items() if name != "__metadata__"}
         total = sum(math.prod(map(int, shape)) for shape in shapes.values())
-        yield _count(f"{len(shapes)} tensors", total, (1, 1), tuple(shapes))
+        yield _count(f"{total:,} in {len(shapes)} tensors", total, (1, 1), tuple(shapes))
 
 
 def _count(text: str, total: int, place: tuple[int, int], weights: tuple[str, ...]) -> StatedCount:

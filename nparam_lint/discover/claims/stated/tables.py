@@ -51,6 +51,12 @@ _VARIED = late_pattern(
     r"|compression|quanti\w+|precision)s?(?:\s*\(.*\))?",
     re.IGNORECASE,
 )
+_OWN = late_pattern(
+    r"""(?P<head>.+?)[\s,(\[]+(?:(?:paper|official|original|reported)\s*/\s*(?P<last>my|ours?|here|this)
+    |(?:my|ours?|here|this)\s*/\s*(?:paper|official|original|reported))[)\]]?""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_SETTING = late_pattern(r"[A-Za-z_]\w*=[\w.]+(?:,\s*[A-Za-z_]\w*=[\w.]+)*")  # `width_mult=2.0`
 _MARKS = " *_`$^†‡§¶"  # around a number
 _LINK = late_pattern(r"\]\(([^)\s]+)\)|href=[\"']([^\"']+)")
 
@@ -112,6 +118,8 @@ def counts_in_table(
         last = names[0]
         if not names[0]:
             continue
+        if setting := next(filter(_SETTING.fullmatch, (cell.text for cell in row)), ""):
+            names[0] += f" ({setting})"
         # In a column of its own a link may lead to the config: `[config](configs/a.yaml)`.
         names += [
             link for n, cell in enumerate(row) if n not in name_columns for link in _links(cell)
@@ -151,6 +159,9 @@ def _count_parts(head: str) -> list[tuple[int, int, str]]:
     """Which parts of a head are counts: the second of two in `FLOPs / params`; with their units."""
     if (unit := head_unit(head)) is not None:
         return [(0, 1, unit)]
+    if own := _OWN.fullmatch(head.strip()):  # beside what the paper says
+        unit = head_unit(own["head"])
+        return [] if unit is None else [(1 if own["last"] else 0, 2, unit)]
     parts = head.split("/")
     return [(n, len(parts), u) for n, p in enumerate(parts) if (u := head_unit(p)) is not None]
 

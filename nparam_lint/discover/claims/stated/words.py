@@ -53,7 +53,7 @@ _CELL = late_pattern(
     rf"""[~≈∼<≤]?\s*(?P<number>[0-9]{{1,3}}(?:[,_'\s][0-9]{{3}})+|[0-9]{{1,3}}(?:\.[0-9]{{3}}){{2,}}
     |[0-9]+,[0-9]{{1,2}}|[0-9]+(?:\.[0-9]+)?(?:[eE]\+?[0-9]+)?)
     \s*(?P<suffix>[kmgbtKMGBT]|[mMbB]n|thousand|million|billion|mil\.?|{UNIT_ABROAD})?
-    (?:\s*(?:params?|parameters)\.?)?(?:\s*\(total\))?""",
+    (?:-?A[0-9.]+[kmbgtKMBGT])?(?:\s*(?:params?|parameters)\.?)?(?:\s*\(total\))?""",
     re.VERBOSE,
 )
 _MEGABYTES = late_pattern(r"(?<![a-z])(?:mi?b|megabytes?)(?![a-z])", re.IGNORECASE)
