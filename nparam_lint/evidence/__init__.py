@@ -164,7 +164,9 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
     @cached_method
     def syntax(self, path: str) -> ast.Module:
         """The tree of a Python file; an empty one where it cannot be parsed."""
-        return statements.parsed(self.text(path))
+        text = self.text(path)
+        tree = statements.parsed(text)
+        return statements.with_whole_names(tree) if ".add_argument\n" in text else tree
 
     @cached_property
     def size_names(self) -> named_parameters.NamedParameters:

@@ -10,7 +10,7 @@ from nparam_lint.discover.syntax import Function, dotted_name, tail
 from nparam_lint.evidence.statements import NoWay, expression, loads
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
 
 def entry_of(table: ast.expr, number: int, tables: Mapping[str, ast.expr]) -> ast.expr:
@@ -74,6 +74,15 @@ def arguments_of(function: Function, call: ast.Call, is_method: bool) -> dict[st
         items = [f"{name!r}: {text}" if name else f"**{text}" for name, text in extra.items()]
         values[arguments.kwarg.arg] = expression(f"{{{', '.join(items)}}}")
     return values
+
+
+def gives_value(
+    function: Function, calls: Iterable[ast.Call], is_method: bool, names: Iterable[str]
+) -> bool:
+    """Whether one of the calls gives a parameter that has a default a value; None is as none."""
+    defaults = {n: v for n, v in default_values(function).items() if ast.unparse(v) != "None"}
+    able = defaults.keys() & set(names)
+    return any(able & arguments_of(function, call, is_method).keys() for call in calls)
 
 
 def arguments_known(function: Function, call: ast.Call, is_method: bool) -> dict[str, ast.expr]:

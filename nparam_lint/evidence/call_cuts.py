@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from nparam_lint.discover.name_resolution import Symbol
-from nparam_lint.evidence.arguments import arguments_of, under_other_names
+from nparam_lint.evidence.arguments import arguments_of, gives_value, under_other_names
 from nparam_lint.evidence.inheritance import has_first, is_bound_to_class
 from nparam_lint.evidence.slices import NeedsCaller, Slice, key_of
 from nparam_lint.evidence.statement_slices import IMPORTED
@@ -144,7 +144,9 @@ class CallCuts:
     ) -> tuple[Cut | None, NotRun | None]:
         """With what other files give the functions around a place; or the first call there that is
         not run."""
-        search, first = self.calls.search, None
+        search = self.calls.search
+        first: NotRun | None = None
+        refused: NoWay | None = None
         # A factory has its ways beside: what it gives by itself, and each call of it.
         factories = {Target(self.calls.path, function.name) for function in why.functions}
         if depth >= _FILES or (why.has_default and not factories.isdisjoint(search.query.targets)):
@@ -162,8 +164,14 @@ class CallCuts:
             except NotRun as reason:
                 reason.guarded |= part.guarded
                 first = first or (None if why.has_default else reason)
-            except NoWay:
-                pass
+                refused = refused or reason
+            except NoWay as reason:
+                refused = refused or reason
+        if refused and why.has_default:
+            for function, _, caller in calling:
+                is_method = self._called(function).kind != "function" and has_first(function)
+                if gives_value(function, [caller.call], is_method, why.names):
+                    raise refused
         return None, first
 
     def _called(self, function: Function) -> Symbol:

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from nparam_lint.discover.scan import Import
     from nparam_lint.evidence.file_calls import CalledFiles
 
+_VIEWS = ("keys", "values", "items")  # of a dictionary
 _CONFIG_READERS = ("from_pretrained", "from_json_file")
 _INI_PARSERS = {"ConfigParser", "RawConfigParser", "SafeConfigParser"}
 
@@ -193,6 +194,8 @@ class FileNames:
             return reads or not does_work(attribute)
         if "." in name and tail(name) in TEXT_METHODS and not self.is_bound(name):
             return True  # `args.dataset.lower()`
+        if "." in name and tail(name) in _VIEWS:
+            return True  # `choices=DATASETS.keys()`
         if does_work(name):
             return self.opens_config(name, call) or self.reads_ini(name)
         if not self.is_bound(name):  # a method of a value, or a function of Python

@@ -19,6 +19,7 @@ from nparam_lint.evidence.statements import (
     assign,
     calls_in,
     expression,
+    first_given,
     loads,
     stores,
     targets_of,
@@ -66,7 +67,9 @@ def option_calls(
     the option's value."""
     for node in nodes:
         for call in calls_in(node):
-            if pattern.search(dotted_name(call.func)):
+            # What gets a parser adds options to it: `Net.add_arguments(parser)`.
+            given = tail(first_given(call))
+            if pattern.search(dotted_name(call.func)) and not (is_group(call) and given.islower()):
                 words, dest = words_of(call), text_of(keyword(call, "dest"))
                 plain = [word for word in words if not word.startswith("-")]
                 long = [word for word in words if word.startswith("--")]

@@ -20,6 +20,7 @@ from nparam_lint.evidence.arguments import (
     default_values,
     entry_of,
     from_decorator,
+    gives_value,
     under_other_names,
 )
 from nparam_lint.evidence.config_libraries import parameter_values, takes_options, values_by_type
@@ -62,12 +63,12 @@ class LeftOut(NoWay):
 
 
 class NeedsCaller(NoWay):
-    """Nothing in the file gives a parameter of a function its value, but for its default.
+    """Nothing in the file gives some parameters of a function their values, but for defaults.
     `functions`: that one; of several that call the one around a place, each."""
 
-    def __init__(self, function: Function, name: str, *, has_default: bool = False) -> None:
-        super().__init__(f"{name} is an argument of {function.name}")
-        self.functions, self.has_default = [function], has_default
+    def __init__(self, function: Function, *names: str, has_default: bool = False) -> None:
+        super().__init__(f"{names[0]} is an argument of {function.name}")
+        self.functions, self.names, self.has_default = [function], names, has_default
 
 
 def key_of(function: Function) -> tuple[str, int]:
@@ -88,6 +89,8 @@ class Slice(StatementSlice):
     loops: bool = False
     local: set[str] = field(default_factory=set)  # what callers' scopes have made
     owners: set[str] = field(default_factory=set)  # classes that `self` was of
+    methods: Mapping[str, Function] = field(default_factory=dict)  # of what `self` is now
+    entering: list[Function] = field(default_factory=list)  # those whose statements are collected
 
     def of(self, place: Place, *nodes: ast.AST) -> list[ast.stmt]:
         """The statements that `nodes`, parts of the call at `place`, need. Raises NoWay."""
@@ -134,6 +137,7 @@ class Slice(StatementSlice):
 
     def blocks(self, frames: Sequence[Frame], need: set[str], place: Place) -> list[ast.stmt]:
         statements: list[ast.stmt] = []
+        self.methods = self.text.methods(place.classes[-1]) if place.classes else {}
         if isinstance(frames[0].owner, ast.Module) and place.functions:
             if rebound := sorted(need & self.text.rebound.keys()):
                 raise NoWay(f"{self.text.rebound[rebound[0]]}() gives {rebound[0]} a value")
@@ -155,6 +159,32 @@ class Slice(StatementSlice):
                 statements = self.before(frame.body[:end], need, available) + statements
             statements = self.header(frame, need, bool(statements)) + statements
         return statements
+
+    def change(self, node: ast.Expr, need: set[str]) -> list[ast.stmt]:
+        """What a method sets that is called as a statement, `self.setup()`, as if it stood here."""
+        match node.value:
+            case ast.Call(ast.Attribute(ast.Name("self"), name)) as call:
+                method = self.methods.get(name)
+            case _:
+                method = None
+        set_inside = {name for part in method.body for name in stores(part)} if method else set()
+        own = {name for name in need & set_inside if name.startswith("self.")}
+        if method is None or not own or method in self.entering:
+            return super().change(node, need)
+        self.entering.append(method)
+        inner = set(own)
+        statements = self.before(method.body, inner)
+        self.entering.pop()
+        values = arguments_of(method, call, has_first(method))
+        names = [name for name in parameter_names(method.args) if name in inner]
+        given = {name: values.get(name) or self.default(method, name) for name in names}
+        self.check(*given.values())
+        made = {name for part in statements for name in stores(part)} | given.keys()
+        if made & (need - own):
+            raise NoWay("two things of one name")
+        need -= own
+        need |= (inner - given.keys()) | (loads(*given.values()) - BUILTINS)
+        return [*(assign(name, value) for name, value in given.items()), *statements]
 
     def header(self, frame: Frame, need: set[str], is_set: bool) -> list[ast.stmt]:
         owner = frame.owner
@@ -277,27 +307,33 @@ class Slice(StatementSlice):
             return statements
         owner = above[-1].owner if above else None
         is_method = isinstance(owner, ast.ClassDef) and has_first(function)
-        needing: list[NeedsCaller] = []
+        refused: list[NoWay] = []
         calling = self.callers(function, owner) if depth < _DEEP else []
         for caller in self.in_turn(calling, calling):
             saved = set(need), set(self.local)
             try:
                 return self.from_caller(function, caller, parameters, need, is_method, depth)
             except NoWay as why:
-                needing += [why] if isinstance(why, NeedsCaller) else []
+                refused.append(why)
                 need.clear()
                 need |= saved[0]
                 self.local = saved[1]
-        has_defaults = bool(parameters) and default_values(function).keys() >= set(parameters)
+        needing = [why for why in refused if isinstance(why, NeedsCaller)]
+        if needing:
+            needing[-1].functions = [called for why in needing for called in why.functions]
+        if refused and gives_value(function, [c.call for c in calling], is_method, parameters):
+            raise needing[-1] if needing else refused[0]
+        rest = (function.args.vararg, function.args.kwarg)
+        has_default = {*default_values(function), *(item.arg for item in rest if item)}
+        has_defaults = bool(parameters) and has_default >= set(parameters)
         is_asked = self.with_defaults is not None and key_of(function) not in self.with_defaults
         if has_defaults and is_asked and not (calling or function.decorator_list):
-            raise NeedsCaller(function, parameters[0], has_default=True)
+            raise NeedsCaller(function, *parameters, has_default=True)
         try:
             values = {name: self.default(function, name) for name in parameters}
         except NeedsCaller:
             if not needing:
                 raise
-            needing[-1].functions = [called for why in needing for called in why.functions]
             raise needing[-1] from None
         self.check(*values.values())
         need |= loads(*values.values()) - BUILTINS
@@ -401,7 +437,7 @@ class Slice(StatementSlice):
         self.owners.add(owner.name)
         need -= attributes
         statements: list[ast.stmt] = []
-        methods = self.text.methods(owner)
+        methods = self.methods = self.text.methods(owner)
         bound: list[ast.stmt] = []  # each after those that it reads
         todo = sorted(attributes)
         while todo:

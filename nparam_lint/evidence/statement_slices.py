@@ -18,6 +18,7 @@ from nparam_lint.evidence.statements import (
     calls_in,
     changed,
     changed_by_call,
+    changed_in_turn,
     changes,
     ends_script,
     loads,
@@ -265,7 +266,8 @@ class StatementSlice(Struct):
             return [ast.With(node.items, body)]
         if isinstance(node, ast.For) and not stores(node.target) & need:
             self.check(node.iter)
-            body_need = set(need)
+            is_in_turn = need & changed_in_turn(node)
+            body_need = need | stores(node.target) if is_in_turn else set(need)
             body = self.before(node.body, body_need)
             if not body:
                 return []

@@ -25,11 +25,12 @@ from nparam_lint.ground.script_words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 _ADDS_OPTIONS = late_pattern(
     r"(^|[._])(add|set|register)_(\w+_)?(args|arguments|options|opts|flags)$"
 )
+_GROUPS = ("add_argument_group", "add_mutually_exclusive_group")
 _PARSER = late_pattern(r"(^|_)(arg_?)?parser$")  # what gets one adds to it: `model_opts(parser)`
 _OF_LAUNCHER = late_pattern(r"""environ\['((?:LOCAL_)?RANK|WORLD_SIZE)'\](?! = )""")
 _EXITS = ("exit", "quit", "sys.exit", "os._exit")
@@ -136,11 +137,19 @@ def changed(target: ast.expr) -> Iterator[str]:
             yield f"self.{node.attr}"
 
 
+def first_given(call: ast.Call) -> str:
+    """The name of what a call gets first; of a new group of options that of the parser."""
+    first = call.args[0] if call.args else None
+    if isinstance(first, ast.Call) and tail(dotted_name(first.func)) in _GROUPS:
+        return dotted_name(first.func).rpartition(".")[0]
+    return dotted_name(first) if first is not None else ""
+
+
 def changed_by_call(call: ast.Call) -> tuple[str, bool]:
     """(name, whether it changes the value) of the object that a call as a statement is about."""
     name = dotted_name(call.func)
     first = call.args[0] if call.args else None
-    given = dotted_name(first) if first is not None else ""
+    given = first_given(call)
     if given[:1].islower() and (_ADDS_OPTIONS.search(name) or _PARSER.search(given)):
         return given, True
     if isinstance(call.func, ast.Attribute):
@@ -279,7 +288,44 @@ def changes(node: ast.AST) -> frozenset[str]:
         elif isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call):
             name, is_change = changed_by_call(inner.value)
             names |= {name} if is_change else set()
+        elif isinstance(inner, ast.For):
+            names |= changed_in_turn(inner)
     return frozenset(names | mutated(node))
+
+
+def changed_in_turn(loop: ast.For) -> set[str]:
+    """The objects that a loop changes one after the other: `for parser in (first, second):`."""
+    objects = {item.id for item in getattr(loop.iter, "elts", ()) if isinstance(item, ast.Name)}
+    is_changing = objects and stores(loop.target) & {n for node in loop.body for n in changes(node)}
+    return objects if is_changing else set()
+
+
+class _WholeNames(ast.NodeTransformer):
+    """Writes `parser.add_argument` where a file calls it by a name of its own."""
+
+    def __init__(self, short: Mapping[str, ast.expr]) -> None:
+        self.short = short
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if isinstance(node.func, ast.Name) and node.func.id in self.short:
+            node.func = ast.copy_location(self.short[node.func.id], node.func)
+        return node
+
+
+def with_whole_names(tree: ast.Module) -> ast.Module:
+    """The tree, in which what is called `add` after `add = parser.add_argument` is that."""
+    short = {
+        node.targets[0].id: node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign)
+        and isinstance(node.targets[0], ast.Name)
+        and isinstance(node.value, ast.Attribute)
+        and node.value.attr == "add_argument"
+    }
+    if short:
+        _WholeNames(short).visit(tree)
+    return tree
 
 
 def parsed(text: str | bytes) -> ast.Module:

@@ -96,7 +96,7 @@ WORK = late_pattern(
     r"|(^|\.)(exec|eval|input|exit|quit|step|backward|makedirs|mkdir|remove|rmtree|listdir|unlink|"
     r"chdir|from_pretrained|fromfile|imread|urlopen|get_data|set_start_method)$"
     rf"|{_PARTS}|\.state_dict$"  # what a model has
-    r"|(^|\.)(wandb|subprocess|hub|distributed|cv2|datasets|multiprocessing)\.|(^|\.)jit\.trace"
+    r"|(^|\.)(wandb|subprocess|hub|distributed|cv2|datasets|multiprocessing(?!\.cpu_count$))\.|(^|\.)jit\.trace"
     rf"|(?i:{_OF_DATA}|from_pretrained)"
 )
 # The same of a file that is run as a whole: functions of its own, methods of anything, and others.
@@ -139,7 +139,7 @@ PLAIN_MODULES = frozenset(
 SLICE_MODULES = PLAIN_MODULES.union(
     "absl types torchvision timm yacs addict munch ml_collections transformers diffusers einops "
     "box random datetime importlib configargparse hydra nn F torch_geometric monai mup gym "
-    "gymnasium time".split()
+    "gymnasium time multiprocessing".split()
 )
 FILE_MODULES = PLAIN_MODULES.union("logging warnings t yaml toml tomllib OmegaConf".split())
 TEXT_METHODS = frozenset("format join split strip lower upper replace startswith endswith".split())
