@@ -59,7 +59,8 @@ class CallCuts:
         if read:
             with suppress(NoWay):
                 names = [ast.Name(name, ast.Load()) for name in sorted(read)]
-                return replace(self.of(place, [*nodes, *names], entry), read=names)
+                cut = self.of(place, [*nodes, *names], entry)
+                return replace(cut, read=[*cut.read, *names])
         return self.of(place, nodes, entry)
 
     def of(self, place: Place, nodes: Sequence[ast.AST], entry: int, depth: int = 0) -> Cut:
@@ -117,9 +118,9 @@ class CallCuts:
             )
             try:
                 statements = part.of(place, *nodes)
-                return Cut(
-                    self.calls, statements, part.loops, part.unknown, of_caller=bool(part.local)
-                )
+                read = [ast.Name(name, ast.Load()) for name in sorted(part.read)]
+                of_caller = bool(part.local)
+                return Cut(self.calls, statements, part.loops, part.unknown, read, of_caller)
             except NotRun as why:
                 first = first or why
                 first.guarded |= part.guarded

@@ -12,7 +12,7 @@ from operator import itemgetter
 from posixpath import normpath
 from typing import TYPE_CHECKING, NamedTuple
 
-from nparam_lint.evidence.options import is_no_number, takes_rest, values_taken, words_of
+from nparam_lint.evidence.options import is_made_up, takes_rest, values_taken, words_of
 from nparam_lint.evidence.shell_texts import is_script, plain_texts
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, ancestors, is_doc, join, parent
 from nparam_lint.ground.patterns import late_pattern
@@ -121,7 +121,7 @@ class Command(NamedTuple):
         to_fill_in: dict[str, tuple[str, ...]] = {}
         for name, given in words_of_option.items():
             is_gap = any(is_to_fill_in(word) or _REPLACED.search(word) for word in given)
-            is_gap = is_gap or is_no_number(options.get(name), given)
+            is_gap = is_gap or is_made_up(name, options.get(name), given)
             (to_fill_in if is_gap else complete)[name] = given
         return complete, to_fill_in
 

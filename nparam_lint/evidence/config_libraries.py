@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 
     from nparam_lint.discover.syntax import Function
 
+# What changes the config that it is given.
+CHANGES_GIVEN = late_pattern(r"OmegaConf\.(?:resolve|update|set_struct|set_readonly)$")
 # What may be run for the arguments of a model.
 HARMLESS = late_pattern(
-    r"^(transformers\.HfArgumentParser|tyro\.cli|docopt\.docopt|"
+    r"^(transformers\.HfArgumentParser|tyro\.cli|docopt\.docopt|dacite\.\w+|"
     r"gin\.(parse_config\w*|bind_parameter|REQUIRED)|"
     r"(simple_parsing|draccus|pyrallis|jsonargparse|fiddle|hydra_zen)\.\w+)$"
 )

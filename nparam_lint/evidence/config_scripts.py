@@ -58,6 +58,7 @@ _HAS_OPTION = late_pattern(
 )
 _FIRST_ARGUMENT = "sys.argv[1]"  # of a script that has no parser
 _MODEL = late_pattern(r"(model|net|network|backbone|arch)\w*$|\w+_(model|net)$")  # no class
+_PART = late_pattern(r"_(?:en|de)coder$")
 _MAKES = late_pattern(r"(?:^|[._])(?:init|instantiate|construct)\w*$")
 _EVALUATED = late_pattern(r"eval\(.*\.(\w+)['\"]\)$")
 _NAMESPACE = late_pattern(r"(\w+_)?(args?|opts?|options|flags)$", re.IGNORECASE)
@@ -248,7 +249,9 @@ class ConfigScripts:
         is_pythons = name.partition(".")[0] in sys.stdlib_module_names  # a path, with "model" in it
         is_function = symbol is not None and symbol.kind == "function"
         is_work = does_work(name) and not (is_function and _MAKES.search(name))
-        is_named = bool(_MODEL.match(target)) and not (is_pythons or is_work)
+        is_named = bool(_MODEL.match(target)) and not (
+            is_pythons or is_work or _PART.search(target)
+        )
         return is_named, symbol if is_function else None
 
     def _evaluated(self, node: ast.expr) -> Symbol | None:

@@ -192,7 +192,8 @@ class FileNames:
             opened = tail(dotted_name(of.func)) if isinstance(of, ast.Call) else ""
             reads = (opened, attribute) in (("open", "read"), ("Path", "read_text"))
             return reads or not does_work(attribute)
-        if "." in name and tail(name) in TEXT_METHODS and not self.is_bound(name):
+        is_of_part = name.count(".") > 1 or not self.is_bound(name)
+        if "." in name and tail(name) in TEXT_METHODS and is_of_part:
             return True  # `args.dataset.lower()`
         if "." in name and tail(name) in _VIEWS:
             return True  # `choices=DATASETS.keys()`

@@ -206,6 +206,8 @@ def _naming(calls: FileNames, call: ast.Call, function: ast.expr) -> tuple[ast.e
     """What says which model a call gives; and what is called in the module that it is the name of,
     if it is that. `function`: what is called."""
     match function:
+        case ast.Attribute(ast.Call(ast.Name("eval"), [naming]), str(name)):
+            return naming, name
         case ast.Attribute(holder, str(name)) | ast.Call(
             ast.Name("getattr"), [holder, ast.Constant(str(name))]
         ) if _IMPORTS_IN_TEXT.search(calls.text.text):
@@ -252,6 +254,8 @@ def _named(calls: FileNames, function: ast.expr, name: str, attribute: str) -> T
     module of that name has as an attribute."""
     search = calls.search
     if attribute:
+        if target := search.target_of(calls.resolve(f"{name}.{attribute}")):
+            return target  # by a name that the file gives the module
         file = f"/{name.replace('.', '/')}"
         ends = f"{file}.py", f"{file}/__init__.py"
         paths = [path for path in search.discovery.tree.files if f"/{path}".endswith(ends)]

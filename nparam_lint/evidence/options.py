@@ -253,9 +253,11 @@ def takes_rest(option: ast.Call | None) -> bool:
     )
 
 
-def is_no_number(option: ast.Call | None, words: Sequence[str]) -> bool:
-    """Whether the words of a command give a text to an option for numbers, which a reader has to
-    replace: `--speaker SPEAKER_ID`."""
+def is_made_up(name: str, option: ast.Call | None, words: Sequence[str]) -> bool:
+    """Whether a reader has to replace what the words of a command give an option: a text where it
+    is for numbers, `--speaker SPEAKER_ID`, or its own name, `--gpus GPUS`."""
+    if len(name) > 1 and value_in(words) == name.upper():
+        return True
     kind = keyword(option, "type") if option else None
     is_of_numbers = isinstance(kind, ast.Name) and kind.id in ("int", "float")
     return is_of_numbers and value_in(words).isupper() and value_in(words).isidentifier()

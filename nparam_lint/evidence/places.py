@@ -192,6 +192,11 @@ class SourceText(Struct, dict=True):
         names = {name for node in self.tree.body for name in stores(node)}
         return {name for name in names - self.available if "." not in name}
 
+    @cached_property
+    def set_in_main(self) -> set[str]:
+        """The names that get a value below `if __name__ == "__main__":`."""
+        return {name for node in self.tree.body if is_main(node) for name in stores(node)}
+
     def places(self, pattern: re.Pattern[str], names: Set[str] | None = None) -> Iterator[Place]:
         """The calls in statements that the pattern finds something in. `names`: of which it has to
         find one, in a group."""

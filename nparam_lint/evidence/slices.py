@@ -90,6 +90,7 @@ class Slice(StatementSlice):
     local: set[str] = field(default_factory=set)  # what callers' scopes have made
     owners: set[str] = field(default_factory=set)  # classes that `self` was of
     methods: Mapping[str, Function] = field(default_factory=dict)  # of what `self` is now
+    read: set[str] = field(default_factory=set)  # names of the file that functions read
     entering: list[Function] = field(default_factory=list)  # those whose statements are collected
 
     def of(self, place: Place, *nodes: ast.AST) -> list[ast.stmt]:
@@ -158,6 +159,15 @@ class Slice(StatementSlice):
                     end = index
                 statements = self.before(frame.body[:end], need, available) + statements
             statements = self.header(frame, need, bool(statements)) + statements
+        return statements
+
+    def keep(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
+        statements = super().keep(node, need)
+        # What a function reads of the names that the script's main part sets.
+        for name in need & self.text.definitions.keys() if statements else ():
+            read = self.text.globals_of(name) & self.text.set_in_main
+            self.read |= read
+            need |= read
         return statements
 
     def change(self, node: ast.Expr, need: set[str]) -> list[ast.stmt]:

@@ -152,6 +152,8 @@ def changed_by_call(call: ast.Call) -> tuple[str, bool]:
     given = first_given(call)
     if given[:1].islower() and (_ADDS_OPTIONS.search(name) or _PARSER.search(given)):
         return given, True
+    if config_libraries.CHANGES_GIVEN.match(name):
+        return given.partition(".")[0], True
     if isinstance(call.func, ast.Attribute):
         about = next(changed(call.func), "") or name.split(".")[0]
         return about, bool(CHANGES.match(call.func.attr) or SETS_CONFIG.match(call.func.attr))

@@ -166,7 +166,7 @@ class TextCalls(FileCalls):
         super().__init__(search, path, text, parsed(text))
         self.last = last
         self.text = SourceText(
-            text, self.tree, self.is_harmless, is_module=False, is_part=self.is_part
+            text, self.tree, self.is_harmless, is_module=False, is_part=self.is_part, path=path
         )
         self.rank = TEXT
         self.line = 0
