@@ -7,7 +7,7 @@ import ast
 from contextlib import suppress
 from itertools import starmap
 from operator import attrgetter
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.places import Place
 
 _FILES = 3  # other files through which arguments are followed
+
+
+_Caller: TypeAlias = "tuple[Function, FileNames, Place]"  # of a function, in a file
 
 
 class Cut(Struct, frozen=True):
@@ -107,6 +110,7 @@ class CallCuts:
         lost = frozenset[str]()
         with_defaults: set[tuple[str, int]] = set()  # of which no call elsewhere is followed
         first: NotRun | None = None
+        loops = False
         while True:
             part = Slice(
                 self.calls.text,
@@ -120,7 +124,8 @@ class CallCuts:
                 statements = part.of(place, *nodes)
                 read = [ast.Name(name, ast.Load()) for name in sorted(part.read)]
                 of_caller = bool(part.local)
-                return Cut(self.calls, statements, part.loops, part.unknown, read, of_caller)
+                loops = loops or part.loops
+                return Cut(self.calls, statements, loops, part.unknown, read, of_caller)
             except NotRun as why:
                 first = first or why
                 first.guarded |= part.guarded
@@ -129,50 +134,69 @@ class CallCuts:
                 lost |= {why.name}
             except NeedsCaller as why:
                 why.guarded = part.guarded
-                cut, reason = self._by_callers(why, part, place, nodes, depth)
-                first = first or reason
-                if cut:
-                    return cut
-                if not why.has_default:
-                    raise first or why from None
+                calling = self._calling(why, depth)
+                loops |= bool(why.is_called and calling)  # by the file itself, and by others
+                if not (why.is_called and part.entry == 0):
+                    cut, reason = self._by_callers(why, calling, part, place, nodes, depth)
+                    first = first or reason
+                    if cut:
+                        return cut
+                    if not why.has_default or (why.is_called and calling):
+                        raise first or why from None
                 with_defaults.update(map(key_of, why.functions))
             except NoWay as why:
                 why.guarded |= part.guarded
                 raise first or why from None
 
-    def _by_callers(
-        self, why: NeedsCaller, part: Slice, place: Place, nodes: Sequence[ast.AST], depth: int
-    ) -> tuple[Cut | None, NotRun | None]:
-        """With what other files give the functions around a place; or the first call there that is
-        not run."""
+    def _calling(self, why: NeedsCaller, depth: int) -> list[_Caller]:
+        """The calls in other files of the functions that need one; where these have defaults, not
+        those of tests, and where the file calls them itself, those that give something else."""
         search = self.calls.search
-        first: NotRun | None = None
-        refused: NoWay | None = None
         # A factory has its ways beside: what it gives by itself, and each call of it.
         factories = {Target(self.calls.path, function.name) for function in why.functions}
         if depth >= _FILES or (why.has_default and not factories.isdisjoint(search.query.targets)):
-            return None, None
-        calling = [
+            return []
+        calling: list[_Caller] = [
             (function, calls, caller)
             for function in sorted(why.functions, key=attrgetter("lineno"))
             for calls, caller in search.callers(self.calls.path, self._called(function))
             if not (why.has_default and TEST_FILE.search(calls.path))
         ]
-        for function, calls, caller in part.in_turn(calling, [place for *_, place in calling]):
+        return [item for item in calling if self._gives(why, item)] if why.is_called else calling
+
+    def _gives(self, why: NeedsCaller, calling: _Caller) -> bool:
+        """Whether a call gives what is needed another value than the default."""
+        function, _, caller = calling
+        is_method = self._called(function).kind != "function" and has_first(function)
+        return gives_value(function, [caller.call], is_method, why.names)
+
+    def _by_callers(
+        self,
+        why: NeedsCaller,
+        calling: list[_Caller],
+        part: Slice,
+        place: Place,
+        nodes: Sequence[ast.AST],
+        depth: int,
+    ) -> tuple[Cut | None, NotRun | None]:
+        """With what other files give the functions around a place; or the first call there that is
+        not run."""
+        first: NotRun | None = None
+        refused: NoWay | None = None
+        in_turn = part.in_turn(calling, [place for *_, place in calling])
+        for function, calls, caller in calling[part.entry - 1 :] if why.is_called else in_turn:
             try:
                 cut = self._outside(function, calls, caller, place, nodes, part, depth)
-                return replace(cut, loops=cut.loops or part.loops, of_caller=True), None
+                loops = cut.loops or part.loops or why.is_called
+                return replace(cut, loops=loops, of_caller=True), None
             except NotRun as reason:
                 reason.guarded |= part.guarded
                 first = first or (None if why.has_default else reason)
                 refused = refused or reason
             except NoWay as reason:
                 refused = refused or reason
-        if refused and why.has_default:
-            for function, _, caller in calling:
-                is_method = self._called(function).kind != "function" and has_first(function)
-                if gives_value(function, [caller.call], is_method, why.names):
-                    raise refused
+        if refused and why.has_default and any(self._gives(why, item) for item in calling):
+            raise refused
         return None, first
 
     def _called(self, function: Function) -> Symbol:

@@ -64,11 +64,15 @@ class LeftOut(NoWay):
 
 class NeedsCaller(NoWay):
     """Nothing in the file gives some parameters of a function their values, but for defaults.
-    `functions`: that one; of several that call the one around a place, each."""
+    `functions`: that one; of several that call the one around a place, each. `is_called`: whether
+    the file calls it, and leaves them at their defaults."""
 
-    def __init__(self, function: Function, *names: str, has_default: bool = False) -> None:
+    def __init__(
+        self, function: Function, *names: str, has_default: bool = False, is_called: bool = False
+    ) -> None:
         super().__init__(f"{names[0]} is an argument of {function.name}")
-        self.functions, self.names, self.has_default = [function], names, has_default
+        self.functions, self.names = [function], names
+        self.has_default, self.is_called = has_default, is_called
 
 
 def key_of(function: Function) -> tuple[str, int]:
@@ -319,6 +323,17 @@ class Slice(StatementSlice):
         is_method = isinstance(owner, ast.ClassDef) and has_first(function)
         refused: list[NoWay] = []
         calling = self.callers(function, owner) if depth < _DEEP else []
+        calls = [caller.call for caller in calling]
+        rest = (function.args.vararg, function.args.kwarg)
+        optional = {*default_values(function), *(item.arg for item in rest if item)}
+        if (
+            self.with_defaults is not None
+            and key_of(function) not in self.with_defaults
+            and parameters
+            and optional >= set(parameters)
+            and not (function.decorator_list or gives_value(function, calls, is_method, parameters))
+        ):
+            raise NeedsCaller(function, *parameters, has_default=True, is_called=bool(calling))
         for caller in self.in_turn(calling, calling):
             saved = set(need), set(self.local)
             try:
@@ -331,14 +346,8 @@ class Slice(StatementSlice):
         needing = [why for why in refused if isinstance(why, NeedsCaller)]
         if needing:
             needing[-1].functions = [called for why in needing for called in why.functions]
-        if refused and gives_value(function, [c.call for c in calling], is_method, parameters):
+        if refused and gives_value(function, calls, is_method, parameters):
             raise needing[-1] if needing else refused[0]
-        rest = (function.args.vararg, function.args.kwarg)
-        has_default = {*default_values(function), *(item.arg for item in rest if item)}
-        has_defaults = bool(parameters) and has_default >= set(parameters)
-        is_asked = self.with_defaults is not None and key_of(function) not in self.with_defaults
-        if has_defaults and is_asked and not (calling or function.decorator_list):
-            raise NeedsCaller(function, *parameters, has_default=True)
         try:
             values = {name: self.default(function, name) for name in parameters}
         except NeedsCaller:
