@@ -13,6 +13,7 @@ from nparam_lint.discover.syntax import dotted_name, parameter_names, tail
 from nparam_lint.evidence.arguments import arguments_known
 from nparam_lint.evidence.places import SourceText
 from nparam_lint.evidence.statements import (
+    ADDS_OPTIONS,
     calls_in,
     changes,
     does_work,
@@ -195,8 +196,8 @@ class FileNames:
         is_of_part = name.count(".") > 1 or not self.is_bound(name)
         if "." in name and tail(name) in TEXT_METHODS and is_of_part:
             return True  # `args.dataset.lower()`
-        if "." in name and tail(name) in _VIEWS:
-            return True  # `choices=DATASETS.keys()`
+        if ("." in name and tail(name) in _VIEWS) or ADDS_OPTIONS.search(name):
+            return True  # `choices=DATASETS.keys()`; `DataModule.add_argparse_args(parser)`
         if does_work(name):
             return self.opens_config(name, call) or self.reads_ini(name)
         if not self.is_bound(name):  # a method of a value, or a function of Python

@@ -27,7 +27,7 @@ from nparam_lint.ground.script_words import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-_ADDS_OPTIONS = late_pattern(
+ADDS_OPTIONS = late_pattern(
     r"(^|[._])(add|set|register)_(\w+_)?(args|arguments|options|opts|flags)$"
 )
 _GROUPS = ("add_argument_group", "add_mutually_exclusive_group")
@@ -150,7 +150,7 @@ def changed_by_call(call: ast.Call) -> tuple[str, bool]:
     name = dotted_name(call.func)
     first = call.args[0] if call.args else None
     given = first_given(call)
-    if given[:1].islower() and (_ADDS_OPTIONS.search(name) or _PARSER.search(given)):
+    if given[:1].islower() and (ADDS_OPTIONS.search(name) or _PARSER.search(given)):
         return given, True
     if config_libraries.CHANGES_GIVEN.match(name):
         return given.partition(".")[0], True
