@@ -248,7 +248,8 @@ def is_harmless_outside(name: str) -> bool:
     head, _, rest = name.partition(".")
     if head in ("transformers", "diffusers"):
         return name.endswith("Config") or "Config." in name
-    return (head in SLICE_MODULES) if rest else name in SLICE_FUNCTIONS
+    is_error = name in BUILTINS and name.endswith(("Error", "Exception"))
+    return (head in SLICE_MODULES) if rest else (name in SLICE_FUNCTIONS or is_error)
 
 
 class Assumption(ast.Assign):
