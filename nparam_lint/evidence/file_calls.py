@@ -7,7 +7,7 @@ import copy
 import dataclasses
 from collections import Counter
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.evidence import Evidence
     from nparam_lint.evidence.call_cuts import Cut
+    from nparam_lint.evidence.option_ways import FilledIn
     from nparam_lint.evidence.places import Place
 
 SCRIPT, FACTORY, TEST, INSIDE = 10, 16, 30, 40  # ranks
@@ -72,6 +73,20 @@ def find_calls(files: CalledFiles, _: object) -> Iterator[Evidence]:
         with Aside(f"what {path} says of models"):
             if files.may_call(path, tree.source(path)):
                 yield from files.file_calls(path).evidence()
+
+
+class ModelCall(NamedTuple):
+    """A call that gives a model. `part`: what stands behind it to get that; `named`: the option
+    that names it; `note`: what is said of arguments that were left out; `as_made`: without what is
+    done to the model after that; `is_chosen`: if what is called is this model."""
+
+    place: Place
+    target: Target
+    part: str = ""
+    named: ChosenModel | None = None
+    note: str = ""
+    as_made: bool = False
+    is_chosen: bool = False
 
 
 class FileCalls(Callees):
@@ -91,129 +106,145 @@ class FileCalls(Callees):
         for place in self.places():
             named = named_models(self, place.call)
             for model in named:
-                yield from self.built(place, model.target, named=model)
+                yield from self.built(ModelCall(place, model.target, named=model))
             name = dotted_name(place.call.func)
             chosen = self.meanings(name) if name else self.returned(place.call.func)
             chosen = [] if named else chosen or self.given_by_callers(place)
             for target in chosen:
-                yield from self.built(place, target, is_chosen=True)
+                yield from self.built(ModelCall(place, target, is_chosen=True))
             for target, part in () if chosen else self.targets(place.call):
-                yield from self.built(place, target, part)
+                yield from self.built(ModelCall(place, target, part))
 
-    def built(
-        self,
-        place: Place,
-        target: Target,
-        part: str = "",
-        named: ChosenModel | None = None,
-        default: str = "",
-        as_made: bool = False,
-        is_chosen: bool = False,
-    ) -> Iterator[Evidence]:
-        """The ways that a call is; `default`: what is said of arguments that were left out.
-        `as_made`: without what is done to the model after that. `is_chosen`: if what is called is
-        this model."""
-        call, at = place.call, Position(self.path, place.call.lineno, place.call.col_offset + 1)
-        given = values_given(call)
-        is_sketch = any(isinstance(v, ast.Constant) and v.value is Ellipsis for v in given)
+    def built(self, model: ModelCall) -> Iterator[Evidence]:
+        """The ways that a call is."""
+        place, target = model.place, model.target
         rank, is_inside = self.placed(place)
-        later = None if is_inside or part or as_made else later_changes(self, place, target)
-        is_bare = self.search.needs_nothing(target, call) and (rank >= TEST or not later)
+        is_part = is_inside or model.part or model.as_made
+        later = None if is_part else later_changes(self, place, target)
+        is_bare = self.search.needs_nothing(target, place.call) and (rank >= TEST or not later)
+        given, read = values_given(place.call), loads(*place.call.args, *place.call.keywords)
+        is_sketch = any(isinstance(v, ast.Constant) and v.value is Ellipsis for v in given)
         if is_sketch or (is_bare and not self.prepares(target)):
             return
-        if is_inside and not loads(*call.args, *call.keywords) <= self.text.available | BUILTINS:
+        if is_inside and not read <= self.text.available | BUILTINS:
             return  # its arguments are those of the model around it
-        if rank == FACTORY and not (default or as_made) and self.is_told(place):
+        if rank == FACTORY and not (model.note or model.as_made) and self.is_told(place):
             by_caller = change_by_caller(self, place)
-            default = note_on_change(by_caller) if by_caller else ""
-        nodes = self.parts_to_cut(call)
-        name, chosen = dotted_name(call.func), list[ast.stmt]()
-        if is_chosen:
-            called = ast.unparse(call.func)
-            called = (
-                f"getattr({called}, 'func', {called})" if "partial" in self.text.text else called
-            )
-            test = f"if {called}.__name__ != {target.callable!r}: {NOT_REACHED}"
-            nodes += (chosen := ast.parse(test).body)
+            model = model._replace(note=note_on_change(by_caller) if by_caller else "")
+        unchanged = None
         if later:
-            nodes.append(later.function)
             # What a test does is no way that the model is published in.
             if rank < TEST and not later.asked_for:
                 self.note_gap(target, f"{later.at} changes the model")
-            unchanged = joined_notes(default, note_on_change(later.at))
+            note = joined_notes(model.note, note_on_change(later.at))
+            unchanged = model._replace(note=note, as_made=True)
             if later.is_told:
-                yield from self.built(place, target, part, named, unchanged, True, is_chosen)
+                yield from self.built(unchanged)
                 return
-        cuts = CallCuts(self, named.as_default(self.text.options)) if named else self.cuts
+        changing = [later.function] if later else []
+        choice = self.choice_of(model)
+        nodes = [*self.parts_to_cut(place.call), *choice, *changing]
+        chosen = model.named.as_default(self.text.options) if model.named else None
+        cuts = CallCuts(self, chosen) if chosen is not None else self.cuts
         reached: Counter[str] = Counter()  # by the file that calls the function around the call
         for entry in range(_TRIED):
             try:
                 cut = cuts.with_globals(place, target, nodes, entry)
-                home = cut.home
-                meant = self.meant_by(name, cut) if is_chosen else target
-                if meant is None:
-                    cut = replace(cut, statements=[*cut.statements, *chosen])
-                elif meant != target and cut.loops:
-                    continue
-                elif meant != target:
+                meant = self.meant_by(dotted_name(place.call.func), cut) if choice else target
+                if meant not in (None, target):
+                    if cut.loops:
+                        continue
                     return
-                if later:
-                    cut = replace(cut, read=[*cut.read, later.function])
-                note = self.search.note_of(target, cut.unknown, home.path, home.text.options)
-                if note and rank < TEST:
-                    self.note_gap(target, note)
-                options = OptionWays(self, cut, call, target, named)
-                filled = [*options]
-                if is_bare and self.is_whole_when_loaded(target):
-                    filled = [way for way in filled if way.command]
-                if rank == FACTORY and self.is_told(place):
-                    # What it offers beside, the calls of it say too.
-                    filled[1:] = [way for way in filled[1:] if way.command]
+                statements = [*cut.statements, *(choice if meant is None else [])]
+                cut = replace(cut, statements=statements, read=[*cut.read, *changing])
+                home = cut.home
+                unknown = self.search.note_of(target, cut.unknown, home.path, home.text.options)
+                if unknown and rank < TEST:
+                    self.note_gap(target, unknown)
+                options = OptionWays(self, cut, place.call, target, model.named)
+                filled = self.not_said_elsewhere(model, [*options], rank, is_bare=is_bare)
             except LeftOut:
                 continue
             except (NoWay, RecursionError) as why:
-                if later:
-                    yield from self.built(place, target, part, named, unchanged, True, is_chosen)
-                elif isinstance(why, NotRun) and why.place and not is_inside:
-                    self.note_gap(target, str(why))
-                    plain, left_out = self.without_data(place, target)
-                    names = ", ".join(left_out)
-                    if left_out:
-                        words = f"{names} by default, not as {why.name} ({why.place}) has it"
-                        words = joined_notes(words, default)
-                        yield from self.built(plain, target, part, named, words, as_made, is_chosen)
-                elif rank < TEST and not is_inside:
-                    reason = f"{why}() is not run" if isinstance(why, NotRun) else str(why)
-                    text = f"{self.path}:{at.line} builds it, but was not followed: {reason}"
-                    self.search.query.not_followed.setdefault(str(target), text)
+                yield from self.not_built(model, unchanged, why, rank, is_inside)
                 return
-            is_commanded = any(way.command for way in filled)
-            if not (is_commanded or is_inside) and (gap := options.not_followed()):
+            if not (is_inside or any(w.command for w in filled)) and (
+                gap := options.not_followed()
+            ):
                 self.note_gap(target, gap)
-            for statements, option_note, command, config in filled:
-                after = [later.function] if later else []
-                needed, short = shortened([*statements, *after], call, loads(*cut.read))
+            for way in filled:
+                after = [*way.statements, *changing]
+                needed, short = shortened(after, place.call, loads(*cut.read))
                 if needed and is_inside:
                     return
                 if any(is_reached(node) is False for node in needed):
                     continue
                 needed = [node for node in needed if not is_reached(node)]
-                reached[home.path] += 1
+                reached[cut.home.path] += 1
                 needed_cut = replace(cut, statements=needed)
-                evidence = self.evidence_of(target, short, needed_cut, at, rank, part)
+                evidence = self.evidence_of(
+                    target, short, needed_cut, self.at(place), rank, model.part
+                )
+                recipe, told = evidence.recipe, ""
                 if later:
-                    changed = later.made_to(str(evidence.recipe.call))
-                    evidence = replace(
-                        evidence, recipe=dataclasses.replace(evidence.recipe, call=changed)
-                    )
-                if "by default" in option_note:
-                    self.note_gap(target, f"{option_note}; as in {command}")
-                told = later.note(command, option_note) if later else ""
-                whole_note = joined_notes(note, default, option_note, told)
-                way = replace(evidence.way, note=whole_note, command=command, name=config)
-                yield replace(evidence, way=way)
-            if not cut.loops or reached[home.path] >= _ENTRIES * len(filled):
+                    recipe = dataclasses.replace(recipe, call=later.made_to(str(recipe.call)))
+                    told = later.note(way.command, way.note)
+                if "by default" in way.note:
+                    self.note_gap(target, f"{way.note}; as in {way.command}")
+                note = joined_notes(unknown, model.note, way.note, told)
+                told_way = replace(evidence.way, note=note, command=way.command, name=way.config)
+                yield replace(evidence, way=told_way, recipe=recipe)
+            if not cut.loops or reached[cut.home.path] >= _ENTRIES * len(filled):
                 return
+
+    def at(self, place: Place) -> Position:
+        return Position(self.path, place.call.lineno, place.call.col_offset + 1)
+
+    def choice_of(self, model: ModelCall) -> list[ast.stmt]:
+        """What ends the call where another model is called; nothing where none can be."""
+        if not model.is_chosen:
+            return []
+        called = ast.unparse(model.place.call.func)
+        if "partial" in self.text.text:
+            called = f"getattr({called}, 'func', {called})"
+        test = f"if {called}.__name__ != {model.target.callable!r}: {NOT_REACHED}"
+        return ast.parse(test).body
+
+    def not_said_elsewhere(
+        self, model: ModelCall, filled: list[FilledIn], rank: int, *, is_bare: bool
+    ) -> list[FilledIn]:
+        """Those of the ways that options make of a call which are not told without it, too."""
+        if is_bare and self.is_whole_when_loaded(model.target):
+            filled = [way for way in filled if way.command]
+        if rank == FACTORY and self.is_told(model.place):
+            # What it offers beside, the calls of it say too.
+            filled[1:] = [way for way in filled[1:] if way.command]
+        return filled
+
+    def not_built(
+        self,
+        model: ModelCall,
+        unchanged: ModelCall | None,
+        why: Exception,
+        rank: int,
+        is_inside: bool,
+    ) -> Iterator[Evidence]:
+        """The ways of a call that cannot be followed as it stands: without what changes the model
+        after that, or without arguments that data would give. Else why it was not is kept."""
+        if unchanged:
+            yield from self.built(unchanged)
+        elif isinstance(why, NotRun) and why.place and not is_inside:
+            self.note_gap(model.target, str(why))
+            plain, left_out = self.without_data(model.place, model.target)
+            if left_out:
+                words = f"{', '.join(left_out)} by default, not as {why.name} ({why.place}) has it"
+                note = joined_notes(words, model.note)
+                yield from self.built(model._replace(place=plain, note=note))
+        elif rank < TEST and not is_inside:
+            reason = f"{why}() is not run" if isinstance(why, NotRun) else str(why)
+            line = model.place.call.lineno
+            text = f"{self.path}:{line} builds it, but was not followed: {reason}"
+            self.search.query.not_followed.setdefault(str(model.target), text)
 
     def parts_to_cut(self, call: ast.Call) -> list[ast.AST]:
         """The arguments of a call; and what is called, where that has to be worked out."""
