@@ -144,6 +144,31 @@ class SourceText(Struct, dict=True):
             family += [c for c in inheriting if c not in family]
         return family[1:]
 
+    def set_outside(self, owner: ast.ClassDef, method: str) -> dict[str, int]:
+        """The attributes of objects of a class, `self.x`, that the file sets before it calls a
+        method of them, by itself or by another method, each with the line that does."""
+        names = {owner.name, *(heir.name for heir in self.heirs(owner))}
+        objects: set[str] = set()
+        setting: list[tuple[str, str, int]] = []  # (object, attribute, line)
+        calls: dict[str, int] = {}
+        for node in ast.walk(self.tree):
+            match node:
+                case ast.Assign([ast.Name(name)], ast.Call(called)) if dotted_name(called) in names:
+                    objects.add(name)
+                case ast.Attribute(ast.Name(name), attribute, ast.Store()) if name != "self":
+                    setting.append((name, attribute, node.lineno))
+                case ast.Expr(ast.Call(ast.Attribute(ast.Name(name), called))) if name != "self":
+                    calls[name] = node.lineno if called == method else calls.get(name, 0)
+                    other = self.methods(owner).get(called) if called != method else None
+                    stored = {n for part in other.body for n in stores(part)} if other else set()
+                    own = (n.partition(".")[2] for n in stored if n.startswith("self."))
+                    setting += [(name, attribute, node.lineno) for attribute in own]
+        return {
+            f"self.{attribute}": line
+            for name, attribute, line in sorted(setting, key=itemgetter(2, 1))
+            if name in objects and line < calls.get(name, 0)
+        }
+
     @cached_method
     def constructor(self, owner: ast.ClassDef) -> Function | None:
         """The `__init__` of a class, with what its base does in it."""

@@ -29,10 +29,11 @@ from nparam_lint.evidence.inheritance import (
     bound_method,
     has_first,
     inherited_statements,
+    methods_of,
 )
 from nparam_lint.evidence.options import of_function, truth
 from nparam_lint.evidence.places import Frame, Place
-from nparam_lint.evidence.statement_slices import StatementSlice
+from nparam_lint.evidence.statement_slices import LOCAL, StatementSlice
 from nparam_lint.evidence.statements import (
     BUILTINS,
     NOT_REACHED,
@@ -46,6 +47,7 @@ from nparam_lint.evidence.statements import (
     stores,
     variables,
 )
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -55,6 +57,7 @@ _DEEP = 4  # calls of functions that are followed to their callers
 _LONG = 40  # statements; options of a parser are not counted
 _SCOPES = (ast.Module, ast.ClassDef, *FUNCTIONS)
 _TYPER = ("typer.Option", "typer.Argument", "Option", "Argument")
+_CALLS_BASE = late_pattern(r"super\([^()]*\)\.__init__\(")
 _SET_UP = ("__init__", "setUp", "setup_method", "setUpClass", "setup")
 
 
@@ -93,7 +96,7 @@ class Slice(StatementSlice):
     loops: bool = False
     local: set[str] = field(default_factory=set)  # what callers' scopes have made
     owners: set[str] = field(default_factory=set)  # classes that `self` was of
-    methods: Mapping[str, Function] = field(default_factory=dict)  # of what `self` is now
+    owner: ast.ClassDef | None = None  # the class that `self` is of now
     read: set[str] = field(default_factory=set)  # names of the file that functions read
     entering: list[Function] = field(default_factory=list)  # those whose statements are collected
 
@@ -142,7 +145,7 @@ class Slice(StatementSlice):
 
     def blocks(self, frames: Sequence[Frame], need: set[str], place: Place) -> list[ast.stmt]:
         statements: list[ast.stmt] = []
-        self.methods = self.text.methods(place.classes[-1]) if place.classes else {}
+        self.owner = place.classes[-1] if place.classes else None
         if isinstance(frames[0].owner, ast.Module) and place.functions:
             if rebound := sorted(need & self.text.rebound.keys()):
                 raise NoWay(f"{self.text.rebound[rebound[0]]}() gives {rebound[0]} a value")
@@ -178,13 +181,17 @@ class Slice(StatementSlice):
         """What a method sets that is called as a statement, `self.setup()`, as if it stood here."""
         match node.value:
             case ast.Call(ast.Attribute(ast.Name("self"), name)) as call:
-                method = self.methods.get(name)
+                method = self.text.methods(self.owner).get(name) if self.owner else None
             case _:
                 method = None
         set_inside = {name for part in method.body for name in stores(part)} if method else set()
         own = {name for name in need & set_inside if name.startswith("self.")}
         if method is None or not own or method in self.entering:
             return super().change(node, need)
+        owner = self.owner
+        heirs = self.text.heirs(owner) if owner and not self.text.callers(owner.name) else ()
+        if other := next((heir.name for heir in heirs if name in methods_of(heir)), ""):
+            raise NoWay(f"{other} has a {name}() of its own")
         self.entering.append(method)
         inner = set(own)
         statements = self.before(method.body, inner)
@@ -334,6 +341,9 @@ class Slice(StatementSlice):
             and not (function.decorator_list or gives_value(function, calls, is_method, parameters))
         ):
             raise NeedsCaller(function, *parameters, has_default=True, is_called=bool(calling))
+        if not calling and optional >= set(parameters) and isinstance(owner, ast.ClassDef):
+            calling = self.calls_of_base(owner) if function.name == "__init__" else []
+            calls = [caller.call for caller in calling]
         for caller in self.in_turn(calling, calling):
             saved = set(need), set(self.local)
             try:
@@ -377,6 +387,16 @@ class Slice(StatementSlice):
                 or (called in own and any(node in family for node in caller.classes))
             ]
         return [caller for caller in calling if function not in caller.functions]
+
+    def calls_of_base(self, owner: ast.ClassDef) -> list[Place]:
+        """The calls of the constructor of a class in those of classes that inherit from it."""
+        heirs = [heir for heir in self.text.heirs(owner) if not _inherits(heir)]
+        return [
+            caller
+            for caller in (self.text.places(_CALLS_BASE) if heirs else ())
+            if getattr(caller.call.func, "attr", "") == "__init__"
+            if caller.classes and caller.classes[-1] in heirs
+        ]
 
     def in_turn(self, callers: list[_Caller], places: Sequence[Place]) -> list[_Caller]:
         """The callers, which stand at some places, each first for one entry, where a condition
@@ -456,7 +476,10 @@ class Slice(StatementSlice):
         self.owners.add(owner.name)
         need -= attributes
         statements: list[ast.stmt] = []
-        methods = self.methods = self.text.methods(owner)
+        self.owner, methods = owner, self.text.methods(owner)
+        for name, line in self.text.set_outside(owner, function.name).items():
+            if name in attributes:
+                self.unknown[LOCAL, name] = f"{self.text.path}:{line}"
         bound: list[ast.stmt] = []  # each after those that it reads
         todo = sorted(attributes)
         while todo:

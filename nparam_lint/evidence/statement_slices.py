@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct, field
@@ -275,6 +276,16 @@ class StatementSlice(Struct):
             need |= loads(node.iter) - BUILTINS
             return [ast.For(node.target, node.iter, body, [])]
         if isinstance(node, ast.Try):
+            handled = {
+                n for handler in node.handlers for part in handler.body for n in stores(part)
+            }
+            if handled & need:  # what fails decides which value it is
+                with suppress(NotRun):
+                    self.check(node)
+                    names = stores(node) & need
+                    need -= names & {n for part in node.body for n in stores(part)}
+                    need |= loads(node) - BUILTINS - stores(node)
+                    return [node]
             return self.before([*node.body, *node.orelse, *node.finalbody], need)
         raise NoWay(f"{type(node).__name__} at line {node.lineno}")
 
