@@ -147,6 +147,10 @@ class FileNames:
             for parameter, value in arguments_known(node, call, is_method).items()
             if isinstance(value, ast.Name) and parameter in names
         }
+        if symbol.where == self.path:
+            rebound = self.text.rebound.items()
+            altered.update(name for name, function in rebound if function == node.name)
+            altered.update(names & self.text.module_names.difference(parameter_names(node.args)))
         is_owner = is_method and any(name.startswith("self.") for name in names)
         if symbol.where != self.path:
             text = self.search.file_calls(symbol.where).text

@@ -104,6 +104,7 @@ class Slice(StatementSlice):
         """The statements that `nodes`, parts of the call at `place`, need. Raises NoWay."""
         need = loads(*nodes) - BUILTINS
         self.guarded = any(isinstance(node, ast.If) for node in nodes)
+        self.read |= self.text.rebound.keys()
         values = [node.value if isinstance(node, ast.keyword) else node for node in nodes]
         self.given_names = {value.id for value in values if isinstance(value, ast.Name)}
         for value in values:
