@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 from contextlib import suppress
-from itertools import starmap
+from itertools import chain, starmap
 from operator import attrgetter
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -159,7 +159,10 @@ class CallCuts:
         calling: list[_Caller] = [
             (function, calls, caller)
             for function in sorted(why.functions, key=attrgetter("lineno"))
-            for calls, caller in search.callers(self.calls.path, self._called(function))
+            for calls, caller in chain(
+                search.callers(self.calls.path, self._called(function)),
+                search.callers_of_heirs(self._called(function)),
+            )
             if not (why.has_default and TEST_FILE.search(calls.path))
         ]
         return [item for item in calling if self._gives(why, item)] if why.is_called else calling

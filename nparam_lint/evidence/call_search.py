@@ -238,6 +238,18 @@ class CallSearch:
         return files
 
     @cached_property
+    def inheriting(self) -> dict[str, list[tuple[str, str]]]:
+        """The classes of the project, (file, name), by the last part of the names of their
+        bases."""
+        tree = self.discovery.tree
+        classes: dict[str, list[tuple[str, str]]] = {}
+        for path in sorted(tree.files) if len(tree.files) < _MANY else ():
+            for item in tree.facts(path).classes:
+                for base in item.bases:
+                    classes.setdefault(tail(base), []).append((path, item.qualname))
+        return classes
+
+    @cached_property
     def registered(self) -> dict[str, list[Symbol]]:
         """The classes that decorators register, by each name that is said, or else their own."""
         tree, classes = self.discovery.tree, dict[str, list[Symbol]]()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
+from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import (
     FUNCTIONS,
@@ -24,6 +25,7 @@ from nparam_lint.evidence.call_cuts import CallCuts
 from nparam_lint.evidence.call_search import CallSearch
 from nparam_lint.evidence.callees import Callees
 from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT
+from nparam_lint.evidence.inheritance import methods_of
 from nparam_lint.evidence.later_changes import change_by_caller, later_changes, note_on_change
 from nparam_lint.evidence.named_models import (
     ChosenModel,
@@ -55,7 +57,6 @@ from nparam_lint.ground.values import Position
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.evidence import Evidence
     from nparam_lint.evidence.call_cuts import Cut
     from nparam_lint.evidence.option_ways import FilledIn
@@ -427,6 +428,30 @@ class CalledFiles(CallSearch):
             if len(targets) == 1:
                 parts[targets.pop()] = f"[{key!r}]"
         return parts if len(parts) > 1 else {}
+
+    @cached_method
+    def heirs(self, owner: Symbol) -> list[tuple[FileCalls, ast.ClassDef]]:
+        """The classes of the project that inherit from one, those that do so themselves first."""
+        heirs: list[tuple[FileCalls, ast.ClassDef]] = []
+        for path, name in self.inheriting.get(owner.name, ()):
+            calls = self.file_calls(path)
+            node = calls.text.definitions.get(name)
+            bases = map(dotted_name, node.bases) if isinstance(node, ast.ClassDef) else ()
+            if isinstance(node, ast.ClassDef) and owner in map(calls.resolve, filter(None, bases)):
+                heirs += [(calls, node), *self.heirs(Symbol("class", path, name))]
+        return heirs
+
+    def callers_of_heirs(self, owner: Symbol) -> Iterator[tuple[FileCalls, Place]]:
+        """The calls of the constructor of a class by classes of other files that inherit from it:
+        by theirs, or where they have none by what makes them."""
+        for calls, heir in self.heirs(owner) if owner.kind == "class" else ():
+            if calls.path == owner.where:
+                continue
+            if "__init__" in methods_of(heir):
+                yield from ((calls, place) for place in calls.text.calls_of_base([heir]))
+                continue
+            yield from ((calls, place) for place in calls.text.callers(heir.name))
+            yield from self.callers(calls.path, Symbol("class", calls.path, heir.name))
 
     def callers(self, path: str, called: Symbol) -> Iterator[tuple[FileCalls, Place]]:
         """The calls of a function, or a class, of a file in other files."""

@@ -66,11 +66,22 @@ class FileNames:
             is_part=self.is_part,
             has_usual_size=self.has_usual_size,
             bases=self.bases,
+            made_instead=self.made_instead,
         )
 
     @cached_property
     def nodes(self) -> list[ast.AST]:
         return [*ast.walk(self.tree)]
+
+    def made_instead(self, owner: ast.ClassDef) -> list[ast.ClassDef]:
+        """The classes that inherit from one which is made nowhere itself."""
+        symbol = Symbol("class", self.path, owner.name)
+        heirs = [heir for _, heir in self.search.heirs(symbol)]
+        is_made = heirs and (
+            self.text.callers(owner.name)
+            or any(True for _ in self.search.callers(self.path, symbol))
+        )
+        return [] if is_made else heirs
 
     def bases(self, owner: ast.ClassDef) -> Iterator[tuple[SourceText, ast.ClassDef]]:
         """The classes of the project that a class of the file inherits from."""
@@ -150,7 +161,10 @@ class FileNames:
         if symbol.where == self.path:
             rebound = self.text.rebound.items()
             altered.update(name for name, function in rebound if function == node.name)
-            altered.update(names & self.text.module_names.difference(parameter_names(node.args)))
+            imports = (ast.Import, ast.ImportFrom)
+            body = (item for item in self.tree.body if not isinstance(item, imports))
+            made = {name for item in body for name in stores(item)}
+            altered.update(names & made.difference(parameter_names(node.args)))
         is_owner = is_method and any(name.startswith("self.") for name in names)
         if symbol.where != self.path:
             text = self.search.file_calls(symbol.where).text

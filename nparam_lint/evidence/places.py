@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import re
+import sys
 from bisect import bisect_left
 from collections import ChainMap
 from functools import cached_property
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 
 IMPORTS = (ast.Import, ast.ImportFrom)
+_CALLS_BASE = late_pattern(r"super\([^()]*\)\.__init__\(")
 _IMPORTED_BY_CALL = late_pattern(r"\b(\w+)[ \t]*=[ \t]*(?:importlib\.)?import_module\(")
 DEFINITIONS = (*FUNCTIONS, ast.ClassDef)
 _FLAGS = late_pattern(r"^(\w+)\s*=\s*(?:\w+\.)*(?:FLAGS$|DEFINE_\w+\()", re.MULTILINE)
@@ -72,7 +74,8 @@ class SourceText(Struct, dict=True):
     `is_harmless`: whether a call may be run. `is_setting`: whether the call of a context sets what
     models are made with. `alters`: the names of the objects that a call changes. `is_part`: whether
     a call makes what a model may get. `sets`: see `ObjectChanges.of`. `bases`: the classes of the
-    project that one inherits from, and where they stand.
+    project that one inherits from, and where they stand. `made_instead`: those that inherit from
+    one that is made nowhere itself.
     """
 
     text: str
@@ -87,6 +90,7 @@ class SourceText(Struct, dict=True):
     is_part: Callable[[ast.Call], bool] = lambda _: False
     has_usual_size: Callable[[ast.Call, str], bool] = lambda _, __: False
     bases: Callable[[ast.ClassDef], Iterable[tuple[SourceText, ast.ClassDef]]] = lambda _: ()
+    made_instead: Callable[[ast.ClassDef], Sequence[ast.ClassDef]] = lambda _: ()
 
     @cached_property
     def options(self) -> dict[str, ast.Call]:
@@ -144,29 +148,50 @@ class SourceText(Struct, dict=True):
             family += [c for c in inheriting if c not in family]
         return family[1:]
 
+    def calls_of_base(self, heirs: Sequence[ast.ClassDef]) -> list[Place]:
+        """The calls of the constructor that they inherit in those of some classes."""
+        return [
+            place
+            for place in (self.places(_CALLS_BASE) if heirs else ())
+            if getattr(place.call.func, "attr", "") == "__init__"
+            if place.classes and place.classes[-1] in heirs
+        ]
+
     def set_outside(self, owner: ast.ClassDef, method: str) -> dict[str, int]:
         """The attributes of objects of a class, `self.x`, that the file sets before it calls a
         method of them, by itself or by another method, each with the line that does."""
         names = {owner.name, *(heir.name for heir in self.heirs(owner))}
+        methods = self.methods(owner)
         objects: set[str] = set()
         setting: list[tuple[str, str, int]] = []  # (object, attribute, line)
         calls: dict[str, int] = {}
+
+        def set_by(name: str) -> set[str]:
+            other = methods.get(name) if name not in ("__init__", method) else None
+            return {item for part in other.body for item in stores(part)} if other else set()
+
         for node in ast.walk(self.tree):
             match node:
                 case ast.Assign([ast.Name(name)], ast.Call(called)) if dotted_name(called) in names:
                     objects.add(name)
-                case ast.Attribute(ast.Name(name), attribute, ast.Store()) if name != "self":
-                    setting.append((name, attribute, node.lineno))
-                case ast.Expr(ast.Call(ast.Attribute(ast.Name(name), called))) if name != "self":
+                case ast.Attribute(ast.Name(name), attribute, ast.Store()):
+                    setting.append((name, f"self.{attribute}", node.lineno))
+                case ast.Call(ast.Attribute(ast.Name(name), called)):
                     calls[name] = node.lineno if called == method else calls.get(name, 0)
-                    other = self.methods(owner).get(called) if called != method else None
-                    stored = {n for part in other.body for n in stores(part)} if other else set()
-                    own = (n.partition(".")[2] for n in stored if n.startswith("self."))
-                    setting += [(name, attribute, node.lineno) for attribute in own]
+                    setting += [(name, item, node.lineno) for item in set_by(called)]
+                case ast.Call(ast.Attribute(ast.Call() as made, called)) if called == method:
+                    value: ast.expr = made
+                    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+                        setting += [("", item, node.lineno) for item in set_by(value.func.attr)]
+                        value = value.func.value
+                    if isinstance(value, ast.Call) and dotted_name(value.func) in names:
+                        objects.add("")
+                    calls[""] = sys.maxsize
+        before = sorted(setting, key=itemgetter(2, 1))
         return {
-            f"self.{attribute}": line
-            for name, attribute, line in sorted(setting, key=itemgetter(2, 1))
-            if name in objects and line < calls.get(name, 0)
+            a: at
+            for name, a, at in before
+            if name in objects - {"self"} and at < calls.get(name, 0)
         }
 
     @cached_method

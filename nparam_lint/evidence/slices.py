@@ -47,7 +47,6 @@ from nparam_lint.evidence.statements import (
     stores,
     variables,
 )
-from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
@@ -57,7 +56,6 @@ _DEEP = 4  # calls of functions that are followed to their callers
 _LONG = 40  # statements; options of a parser are not counted
 _SCOPES = (ast.Module, ast.ClassDef, *FUNCTIONS)
 _TYPER = ("typer.Option", "typer.Argument", "Option", "Argument")
-_CALLS_BASE = late_pattern(r"super\([^()]*\)\.__init__\(")
 _SET_UP = ("__init__", "setUp", "setup_method", "setUpClass", "setup")
 
 
@@ -110,6 +108,11 @@ class Slice(StatementSlice):
         for value in values:
             self.check_given(value)
         statements = self.scope(place, need, 0)
+        top = set(self.text.tree.body)
+        done = [node for node in statements if node in top]
+        if len(done) > len(set(done)):  # what the file does once is done once, and in its order
+            first = sorted(set(done), key=lambda node: node.lineno)
+            statements = [*first, *(node for node in statements if node not in top)]
         names = (item for statement in (*statements, *nodes) for item in ast.walk(statement))
         if self.owners or any(map(is_self, names)):
             self.no_conflict("SimpleNamespace")
@@ -146,7 +149,7 @@ class Slice(StatementSlice):
 
     def blocks(self, frames: Sequence[Frame], need: set[str], place: Place) -> list[ast.stmt]:
         statements: list[ast.stmt] = []
-        self.owner = place.classes[-1] if place.classes else None
+        self.owner = self.made(place.classes[-1]) if place.classes else None
         if isinstance(frames[0].owner, ast.Module) and place.functions:
             if rebound := sorted(need & self.text.rebound.keys()):
                 raise NoWay(f"{self.text.rebound[rebound[0]]}() gives {rebound[0]} a value")
@@ -189,10 +192,8 @@ class Slice(StatementSlice):
         own = {name for name in need & set_inside if name.startswith("self.")}
         if method is None or not own or method in self.entering:
             return super().change(node, need)
-        owner = self.owner
-        heirs = self.text.heirs(owner) if owner and not self.text.callers(owner.name) else ()
-        if other := next((heir.name for heir in heirs if name in methods_of(heir)), ""):
-            raise NoWay(f"{other} has a {name}() of its own")
+        if self.owner:
+            self.check_heirs(self.owner, name)
         self.entering.append(method)
         inner = set(own)
         statements = self.before(method.body, inner)
@@ -207,6 +208,20 @@ class Slice(StatementSlice):
         need -= own
         need |= (inner - given.keys()) | (loads(*given.values()) - BUILTINS)
         return [*(assign(name, value) for name, value in given.items()), *statements]
+
+    def made(self, owner: ast.ClassDef) -> ast.ClassDef:
+        """The class itself, or the one of the file that inherits from it where only that is
+        made."""
+        heirs = self.text.made_instead(owner)
+        return heirs[0] if len(heirs) == 1 and heirs[0] in self.text.heirs(owner) else owner
+
+    def check_heirs(self, owner: ast.ClassDef, name: str) -> None:
+        """Raise NoWay where only classes that inherit from one are made, and one of them has a
+        method or an attribute of this name of its own."""
+        for heir in self.text.made_instead(owner):
+            own = methods_of(heir).keys() | {n for node in heir.body for n in stores(node)}
+            if name in own:
+                raise NoWay(f"{heir.name} has a {name} of its own")
 
     def header(self, frame: Frame, need: set[str], is_set: bool) -> list[ast.stmt]:
         owner = frame.owner
@@ -298,6 +313,8 @@ class Slice(StatementSlice):
         """The values of the needed parameters: those that a caller gives, or their defaults."""
         attributes = {name for name in need if "." in name}
         statements = self.attributes(function, above, attributes, need, depth) if attributes else []
+        if above and isinstance(above[-1].owner, ast.ClassDef) and function.name != "__init__":
+            self.check_heirs(above[-1].owner, function.name)
         names = parameter_names(function.args)
         local = {name for node in function.body for name in stores(node)}.difference(names)
         if unset := need & local - self.conditional:
@@ -343,7 +360,8 @@ class Slice(StatementSlice):
         ):
             raise NeedsCaller(function, *parameters, has_default=True, is_called=bool(calling))
         if not calling and optional >= set(parameters) and isinstance(owner, ast.ClassDef):
-            calling = self.calls_of_base(owner) if function.name == "__init__" else []
+            others = [heir for heir in self.text.heirs(owner) if not _inherits(heir)]
+            calling = self.text.calls_of_base(others) if function.name == "__init__" else []
             calls = [caller.call for caller in calling]
         for caller in self.in_turn(calling, calling):
             saved = set(need), set(self.local)
@@ -388,16 +406,6 @@ class Slice(StatementSlice):
                 or (called in own and any(node in family for node in caller.classes))
             ]
         return [caller for caller in calling if function not in caller.functions]
-
-    def calls_of_base(self, owner: ast.ClassDef) -> list[Place]:
-        """The calls of the constructor of a class in those of classes that inherit from it."""
-        heirs = [heir for heir in self.text.heirs(owner) if not _inherits(heir)]
-        return [
-            caller
-            for caller in (self.text.places(_CALLS_BASE) if heirs else ())
-            if getattr(caller.call.func, "attr", "") == "__init__"
-            if caller.classes and caller.classes[-1] in heirs
-        ]
 
     def in_turn(self, callers: list[_Caller], places: Sequence[Place]) -> list[_Caller]:
         """The callers, which stand at some places, each first for one entry, where a condition
@@ -474,6 +482,7 @@ class Slice(StatementSlice):
         owner = above[-1].owner if above else None
         if not isinstance(owner, ast.ClassDef) or self.owners - {owner.name}:
             raise NoWay("self")
+        owner = self.made(owner)
         self.owners.add(owner.name)
         need -= attributes
         statements: list[ast.stmt] = []
@@ -507,6 +516,8 @@ class Slice(StatementSlice):
         fields = {name for node in valued for name in stores(node)}
         for item in sorted(attributes):
             attribute = item.partition(".")[2]
+            if attribute in methods or attribute in fields:
+                self.check_heirs(owner, attribute)
             if attribute in methods:
                 need.add(owner.name)
                 continue
