@@ -17,7 +17,13 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from nparam_lint.discover.source_tree import cached_method
-from nparam_lint.evidence import commands, named_parameters, object_changes, statements
+from nparam_lint.evidence import (
+    commands,
+    named_parameters,
+    object_changes,
+    plain_parsers,
+    statements,
+)
 from nparam_lint.ground.paths import join, parent
 from nparam_lint.ground.patterns import late_pattern
 
@@ -166,7 +172,9 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
         """The tree of a Python file; an empty one where it cannot be parsed."""
         text = self.text(path)
         tree = statements.parsed(text)
-        return statements.with_whole_names(tree) if ".add_argument\n" in text else tree
+        return (
+            plain_parsers.written_plainly(tree) if plain_parsers.IS_UNUSUAL.search(text) else tree
+        )
 
     @cached_property
     def size_names(self) -> named_parameters.NamedParameters:

@@ -12,6 +12,7 @@ from operator import itemgetter
 from posixpath import normpath
 from typing import TYPE_CHECKING, NamedTuple
 
+from nparam_lint.evidence.directories import Directories
 from nparam_lint.evidence.options import is_made_up, takes_rest, values_taken, words_of
 from nparam_lint.evidence.shell_texts import is_script, plain_texts
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, ancestors, is_doc, join, parent
@@ -140,6 +141,7 @@ class Commands:
         self._texts = dict.fromkeys(texts)  # in their order
         self._readme, self._modules = readme, modules
         self._read = cache(read)
+        self._directories = Directories(modules, texts)
         self._seen: set[str] = set()  # folders of Python configs
 
     def of(self, script: str) -> Sequence[Command]:
@@ -205,23 +207,26 @@ class Commands:
             every = (
                 (script, full)
                 for plain in (plain_texts(text) if is_script(path) else [text])
-                for script, command in _commands(path, plain)
-                for full in self._for_each_config(command)
+                for start, named, command in _commands(path, plain)
+                for at, script in self._directories.of_script(path, plain[:start], named)
+                for full in self._for_each_config(command, at)
             )
             for script, command in every:
                 numbers[script] += 1
                 # Those of texts, then of shell scripts that the README has the reader run; then
                 # the first of each other shell script before the second of any.
                 order = 0 if is_doc(path) else 1 if is_named else 1 + numbers[script]
-                for at in {script, normpath(join(parent(path), script))}:
-                    commands.setdefault(at, []).append((order, command))
-                    package = f"{at.removesuffix('.py')}/__main__.py"  # of `python -m package`
+                beside = normpath(join(parent(path), script))
+                for name in {script, script if script in self._modules else beside}:
+                    commands.setdefault(name, []).append((order, command))
+                    package = f"{name.removesuffix('.py')}/__main__.py"  # of `python -m package`
                     commands.setdefault(package, []).append((order, command))
         return commands
 
-    def _for_each_config(self, command: Command) -> Iterator[Command]:
-        """A command for each config file that it may mean, if one of its words may mean several."""
-        words = tuple(self._from_root(word, command.place) for word in command.words)
+    def _for_each_config(self, command: Command, folder: str) -> Iterator[Command]:
+        """A command for each config file that it may mean, if one of its words may mean several;
+        `folder`: the directory that it is run in."""
+        words = tuple(self._from_root(word, command.place, folder) for word in command.words)
         command = command._replace(words=words)
         for at, word in enumerate(words):
             flag, _, path = word.rpartition("=")
@@ -243,15 +248,16 @@ class Commands:
         is_python = path in self._modules and bool(_OF_CONFIGS.search(path))
         return is_python or (path in self._texts and path.endswith(CONFIG_SUFFIXES))
 
-    def _from_root(self, word: str, place: str) -> str:
+    def _from_root(self, word: str, place: str, folder: str) -> str:
         """A word with the path of a config file as it is from the root, where a command is run in
-        the directory of its text, or beside the checkout: `net/configs/a.yaml`."""
+        a folder, in that of its text, or beside the checkout: `net/configs/a.yaml`."""
         flag, sign, path = word.rpartition("=")
         path = path.removeprefix("./")
-        if not path.endswith(CONFIG_SUFFIXES) or path in self._texts:
+        there = normpath(join(folder, path)) if folder else path
+        if not path.endswith(CONFIG_SUFFIXES) or (path in self._texts and there == path):
             return word
         here = normpath(join(parent(place.rpartition(":")[0]), path))
-        places = (here, path.partition("/")[2])
+        places = (there, path, here, path.partition("/")[2])
         return next((f"{flag}{sign}{at}" for at in places if at in self._texts), word)
 
     def _beside(self, config: str) -> list[str]:
@@ -287,17 +293,18 @@ class Commands:
         return [file.rpartition("/")[2] if is_name else file for file in files[:_CONFIGS]]
 
 
-def _commands(path: str, text: str) -> Iterator[tuple[str, Command]]:
-    """(script, command) of each command in a text; and of those before whose variables get other
-    values, as a text says it that names the flags of each model and the command once."""
+def _commands(path: str, text: str) -> Iterator[tuple[int, str, Command]]:
+    """(offset, script, command) of each command in a text; and of those before whose variables get
+    other values, as a text says it that names the flags of each model and the command once."""
     values: dict[str, list[str]] = {}  # several of what a loop runs over
     using: dict[str, re.Match[str]] = {}
     changed: dict[str, int] = {}  # variable → where
 
-    def again() -> Iterator[tuple[str, Command]]:
+    def again() -> Iterator[tuple[int, str, Command]]:
         for line, command in using.items():
             if places := [changed[name] for name in _used(line) if name in changed]:
-                yield from _filled(path, text, command, min(places), values)
+                for item in _filled(path, text, command, min(places), values):
+                    yield command.start(), *item
         changed.clear()
 
     variables = [*_VARIABLE.finditer(text)]
@@ -315,7 +322,8 @@ def _commands(path: str, text: str) -> Iterator[tuple[str, Command]]:
             changed.pop(name, None)  # it is this command that they are for
         yield from again()
         using |= {match[3]: match} if _USE.search(match[3]) else {}
-        yield from _filled(path, text, match, match.start(), values)
+        for item in _filled(path, text, match, match.start(), values):
+            yield match.start(), *item
     yield from again()
 
 
@@ -347,6 +355,8 @@ def _filled(
 ) -> Iterator[tuple[str, Command]]:
     """The command of a match, with the values of its variables: in a loop, with each."""
     template = _CONTINUED.sub(" ", match[3])
+    if template.count(")") > template.count("("):  # `(cd demo; python train.py)`
+        template = template.rpartition(")")[0]
     used = _used(template)
     used += [name for use in used for value in values.get(use, ()) for name in _used(value)]
     names = [name for name in dict.fromkeys(used) if len(values.get(name, ())) > 1]

@@ -32,6 +32,11 @@ def is_script(path: str) -> bool:
     return bool(_SCRIPT.search(path))
 
 
+def is_makefile(path: str) -> bool:
+    """Whether each line of a text is run by itself."""
+    return path.endswith(".mk") or path.rpartition("/")[2].lower().endswith("makefile")
+
+
 def plain_texts(text: str) -> Iterator[str]:
     """The text with the interpreter by its name, a command that a variable holds where that is run,
     and a function that hands its arguments on where it is called; with each branch of its first

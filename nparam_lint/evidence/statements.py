@@ -25,7 +25,7 @@ from nparam_lint.ground.script_words import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 ADDS_OPTIONS = late_pattern(
     r"(^|[._])(add|set|register)_(\w+_)?(args|arguments|options|opts|flags)$"
@@ -301,34 +301,6 @@ def changed_in_turn(loop: ast.For) -> set[str]:
     objects = {item.id for item in getattr(loop.iter, "elts", ()) if isinstance(item, ast.Name)}
     is_changing = objects and stores(loop.target) & {n for node in loop.body for n in changes(node)}
     return objects if is_changing else set()
-
-
-class _WholeNames(ast.NodeTransformer):
-    """Writes `parser.add_argument` where a file calls it by a name of its own."""
-
-    def __init__(self, short: Mapping[str, ast.expr]) -> None:
-        self.short = short
-
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        self.generic_visit(node)
-        if isinstance(node.func, ast.Name) and node.func.id in self.short:
-            node.func = ast.copy_location(self.short[node.func.id], node.func)
-        return node
-
-
-def with_whole_names(tree: ast.Module) -> ast.Module:
-    """The tree, in which what is called `add` after `add = parser.add_argument` is that."""
-    short = {
-        node.targets[0].id: node.value
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Assign)
-        and isinstance(node.targets[0], ast.Name)
-        and isinstance(node.value, ast.Attribute)
-        and node.value.attr == "add_argument"
-    }
-    if short:
-        _WholeNames(short).visit(tree)
-    return tree
 
 
 def parsed(text: str | bytes) -> ast.Module:
