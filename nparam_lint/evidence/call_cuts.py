@@ -186,10 +186,11 @@ class CallCuts:
         not run."""
         first: NotRun | None = None
         refused: NoWay | None = None
+        entry = part.entry - why.is_called  # the first is what the file itself gives
         in_turn = part.in_turn(calling, [place for *_, place in calling])
-        for function, calls, caller in calling[part.entry - 1 :] if why.is_called else in_turn:
+        for function, calls, caller in calling[entry:] if why.is_called else in_turn:
             try:
-                cut = self._outside(function, calls, caller, place, nodes, part, depth)
+                cut = self._outside(function, calls, caller, place, nodes, part, depth, entry)
                 loops = cut.loops or part.loops or why.is_called
                 return replace(cut, loops=loops, of_caller=True), None
             except NotRun as reason:
@@ -223,11 +224,12 @@ class CallCuts:
         nodes: Sequence[ast.AST],
         before: Slice,
         depth: int,
+        entry: int,
     ) -> Cut:
         """As `of`, with the arguments that another file gives a function of this one."""
         part = Slice(
             self.calls.text,
-            entry=before.entry,
+            entry=entry,
             outside=function,
             chosen=self.chosen,
             guards=before.guards,
@@ -238,7 +240,7 @@ class CallCuts:
         values = {
             n: arguments.get(n) or part.default(function, n) for n in sorted(part.given_outside)
         }
-        outer = CallCuts(calls, self.chosen).of(caller, [*values.values()], before.entry, depth + 1)
+        outer = CallCuts(calls, self.chosen).of(caller, [*values.values()], entry, depth + 1)
         bound = {name for node in outer.statements for name in stores(node)} | set(values)
         globals_read = loads(*nodes, *statements) & self.calls.text.names
         renamed = under_other_names(values)

@@ -50,7 +50,9 @@ _VARIABLE = late_pattern(
 )
 _COMMENT = late_pattern(r"(?<!\S)#[^\n]*")
 _UNKNOWN = late_pattern(r"[$\[\]<>{}…]|\.\.\.")  # of a value that a reader has to fill in
-_LIST = late_pattern(r"(?:^(?=\[[\d,. -]*\]$)|=)\[[a-z0-9_,.'\" -]*\]$")  # of Hydra: `dims=[1,2]`
+_LIST = late_pattern(
+    r"(?:^(?=\[[\d,. -]*\]$|\[['\"a-z0-9_]+,)|=)\[[a-z0-9_,.'\" -]*\]$"
+)  # of Hydra: `dims=[1,2]`
 _REPLACED = late_pattern(r"^your_|\bpath/to/")  # of one that a reader replaces by another
 _TO_FILL_IN = late_pattern(
     r"\$\{?\w+\}?|\{[^{}]*\}|<[^<>]*>|\[[^\[\]]*\]|(?<![\w.-])[A-Z][A-Z_]*(?=\.\w+$)"
@@ -103,7 +105,7 @@ class Command(NamedTuple):
                     meant = {flags[text] for text in flags if text.startswith(flag)}
                     name = meant.pop() if len(meant) == 1 else ""
                 elif not name:
-                    name, is_attached = flags.get(flag[:2], ""), True  # -k3
+                    name, is_attached = flags.get(flag[:2], ""), flag[:2] in flags  # -k3
                 name = name or flag.lstrip("-").replace("-", "_")
                 words_of_option[name] = (word,)
                 most = 0 if is_whole or is_attached else values_taken(options.get(name))

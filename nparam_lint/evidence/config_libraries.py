@@ -36,8 +36,8 @@ BINDS_IN_TEXT = "gin.parse_config"
 BOUND = "$gin"
 # Of a command for Hydra: p, n or d, for its path, name or directory of configs, and the value.
 HYDRA_OPTION = late_pattern(r"(?<!\S)-(?:-config-|c)([pnd])(?:ath|ame|ir)?[= ](\S+)")
-_RUNS = r"\b(?:Fire|typer\.run|defopt\.run)"
-_RUNS_TYPED = r"\b(?:CLI|auto_cli|tyro\.cli)"
+_RUNS = r"\b(?:typer\.run|defopt\.run)"
+_RUNS_TYPED = r"\b(?:CLI|auto_cli|tyro\.cli|Fire)"
 # So begins the name of a function that asks a library for them; with `arg` in it, as that of any
 # function that parses options.
 TAKES = "arguments_of_"
@@ -51,6 +51,8 @@ def {TAKES}{{0}}():
         bound.apply_defaults()
         vars(taken).update(bound.arguments)
     {{1}}
+    if not vars(taken):
+        raise StopIteration
     return taken
 options = {TAKES}{{0}}()
 {{2}}
@@ -60,7 +62,7 @@ _COMPOSE = "__import__('hydra').compose"
 
 def takes_options(function: Function, text: str) -> bool:
     """Whether a library hands the options of a command line to a function of a text as arguments:
-    `@click.command()`, `fire.Fire(main)`."""
+    `@click.command()`, `typer.run(main)`."""
     decorators = (tail(dotted_name(getattr(d, "func", d))) for d in function.decorator_list)
     if any(name in ("command", "option", "argument") for name in decorators):
         return True
@@ -94,16 +96,27 @@ def parameter_values(function: Function, path: str) -> list[ast.stmt]:
 def values_by_type(
     function: Function, text: str, tree: ast.Module, names: Sequence[str]
 ) -> list[ast.stmt]:
-    """The statements that give parameters of a function the values that a library reads for them by
-    their types, as it calls the function in a text: `tyro.cli(main)`, `CLI(main)`. Empty where none
-    does. `tree`: that of the text."""
-    is_run = function.name in _given(_RUNS_TYPED, text)
+    """The statements that give parameters of a function the values that a library reads for them,
+    as it calls the function in a text: `tyro.cli(main)`, `fire.Fire({"train": main})`. Empty where
+    none does. `tree`: that of the text."""
+    is_run = re.search(rf"{_RUNS_TYPED}\(", text)
     for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if is_run else ():
-        is_runner = re.search(f"{_RUNS_TYPED}$", dotted_name(call.func))
-        if is_runner and call.args and dotted_name(call.args[0]) == function.name:
-            given = ast.Call(call.func, [ast.Name("take", ast.Load())], call.keywords)
-            values = "\n".join(f"{name} = options.{name}" for name in names)
-            return ast.parse(_TAKEN.format(function.name, ast.unparse(given), values)).body
+        if not re.search(f"{_RUNS_TYPED}$", dotted_name(call.func)):
+            continue
+        given: ast.expr = ast.Name("take", ast.Load())
+        match call.args:
+            case [ast.Dict(keys, values)] if function.name in map(dotted_name, values):
+                at = [*map(dotted_name, values)].index(function.name)
+                given = ast.Dict([keys[at]], [given])
+            case [] if tail(dotted_name(call.func)) == "Fire" and not call.keywords:
+                given = ast.Dict([ast.Constant(function.name)], [given])
+            case [first, *_] if dotted_name(first) == function.name:
+                pass
+            case _:
+                continue
+        taking = ast.Call(call.func, [given], call.keywords)
+        lines = "\n".join(f"{name} = options.{name}" for name in names)
+        return ast.parse(_TAKEN.format(function.name, ast.unparse(taking), lines)).body
     return []
 
 

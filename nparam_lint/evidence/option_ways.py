@@ -223,14 +223,13 @@ class OptionWays:
         needed = {name for name, call in self.options_elsewhere.items() if lacks_value(call)}
         needed |= holds_others(self.options)
         # No `add_argument` says which options there are.
-        is_open = any(map(is_group, self.options.values())) or any(
-            isinstance(node, ast.FunctionDef) and node.name.startswith(TAKES)
-            for node in self.statements
-        )
+        functions = (node for node in self.statements if isinstance(node, ast.FunctionDef))
+        is_taken = any(node.name.startswith(TAKES) for node in functions)
+        is_open = is_taken or any(map(is_group, self.options.values()))
         options = self.every_option
         for command in self.search.commands_of(self.home.path):
             by_option, to_fill_in = command.split(options)
-            if self.has_subparsers or self.reads_files:
+            if self.has_subparsers or self.reads_files or is_taken:
                 first = tuple(takewhile(lambda word: not word.startswith("-"), command.words))
                 if first[:1] != self.chosen.get("", first[:1]):
                     continue
@@ -245,6 +244,8 @@ class OptionWays:
                 for name in by_option
                 if self.is_read(name) or name in needed or (is_open and not RUN_SETTING.match(name))
             }
+            if is_taken and not by_option[""]:
+                read.discard("")
             if self.reads_files and any(word.startswith("@") for word in by_option[""]):
                 read.add("")  # `@big.args`
             if self.is_whole:  # `load_config(args)`
@@ -266,10 +267,8 @@ class OptionWays:
                     unknown = [n for n in sorted(to_fill_in) if self.is_read(n)]
                     lacking = ", ".join(n for n in unknown if not RUN_SETTING.match(n))
                     note = f"{lacking} by default, not as the command says" if lacking else ""
-                    config = self.config_of(command)
-                    if config:
-                        statements = [*asked(statements, options)]
-                    yield FilledIn([*start, *statements], note, command.place, config)
+                    statements = [*start, *asked(statements, options)]
+                    yield FilledIn(statements, note, command.place, self.config_of(command))
                     tried.add((key, *environ))
 
     def config_of(self, command: Command) -> str:

@@ -197,8 +197,8 @@ def assumed(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, str]]:
 
 
 def asked(statements: Iterable[ast.stmt], options: Mapping[str, ast.Call]) -> Iterator[ast.stmt]:
-    """The statements, which ask for what is assumed of anything but options: a config may say that
-    the call is not reached."""
+    """The statements, which ask for what is assumed of anything but these options: a config, or an
+    option of another file, may say that the call is not reached."""
     for node in statements:
         name, needed = next(assumed([node]), ("", ""))
         if not name or name in options:
@@ -220,7 +220,7 @@ def is_reached(node: ast.stmt) -> bool | None:
 
 def contradicts(
     words_of_option: Mapping[str, Sequence[str]],
-    statements: Iterable[ast.stmt],
+    statements: Sequence[ast.stmt],
     options: Mapping[str, ast.Call],
 ) -> bool:
     """Whether an option has another value than the conditions around a call need, by the words of a
@@ -231,6 +231,14 @@ def contradicts(
             given = default_text(options[name])
         if given is not None and given != needed:
             return True
+    for node in statements:
+        if isinstance(node, Assumption) and isinstance(node.targets[0], ast.Attribute):
+            name = node.targets[0].attr
+            action = text_of(keyword(options[name], "action")) if name in options else None
+            if action in ("store_true", "store_false"):
+                is_set = (action == "store_true") == (name in words_of_option)
+                if is_set != getattr(node.value, "value", None):
+                    return True
     return False
 
 

@@ -41,6 +41,7 @@ from nparam_lint.evidence.statements import (
     NoWay,
     OptionValue,
     assign,
+    ends_script,
     expression,
     is_self,
     loads,
@@ -94,6 +95,9 @@ class Slice(StatementSlice):
     loops: bool = False
     local: set[str] = field(default_factory=set)  # what callers' scopes have made
     owners: set[str] = field(default_factory=set)  # classes that `self` was of
+    flags: set[str] = field(
+        default_factory=set
+    )  # parameters of the function that are true or false
     owner: ast.ClassDef | None = None  # the class that `self` is of now
     read: set[str] = field(default_factory=set)  # names of the file that functions read
     entering: list[Function] = field(default_factory=list)  # those whose statements are collected
@@ -118,7 +122,7 @@ class Slice(StatementSlice):
             self.no_conflict("SimpleNamespace")
             start = ast.parse("from types import SimpleNamespace\nself = SimpleNamespace()").body
             statements = [*start, *statements]
-        if sum(not _is_option(node) for node in statements) > _LONG:
+        if sum(not (_is_option(node) or _is_taken(node)) for node in statements) > _LONG:
             raise NoWay("long")
         return statements
 
@@ -149,6 +153,9 @@ class Slice(StatementSlice):
 
     def blocks(self, frames: Sequence[Frame], need: set[str], place: Place) -> list[ast.stmt]:
         statements: list[ast.stmt] = []
+        owner = frames[0].owner
+        defaults = default_values(owner).items() if isinstance(owner, FUNCTIONS) else ()
+        self.flags = {n for n, v in defaults if ast.unparse(v) in ("True", "False")}
         self.owner = self.made(place.classes[-1]) if place.classes else None
         if isinstance(frames[0].owner, ast.Module) and place.functions:
             if rebound := sorted(need & self.text.rebound.keys()):
@@ -287,7 +294,7 @@ class Slice(StatementSlice):
     def asked(self, test: ast.expr, need: set[str]) -> list[ast.stmt]:
         """A condition that chooses by a name, or reads only what is needed, is asked before."""
         plain = test.operand if isinstance(test, ast.UnaryOp) else test
-        is_of_needed = bool(loads(test)) and loads(test) - BUILTINS <= need
+        is_of_needed = bool(loads(test)) and loads(test) - BUILTINS <= need | self.flags
         if not (self.guards and (_chooses(plain) or is_of_needed)):
             return []
         self.guarded = True
@@ -558,7 +565,9 @@ def _chooses(test: ast.expr) -> bool:
 
 def _returns(node: ast.If) -> bool:
     """Whether what stands behind a condition is not reached where it holds."""
-    return isinstance(node.body[-1], ast.Return) and not node.orelse
+    end = node.body[-1]
+    is_end = isinstance(end, ast.Return) or (isinstance(end, ast.Expr) and ends_script([end]))
+    return is_end and not node.orelse
 
 
 def _leaves_out(node: ast.stmt, entry: ast.stmt) -> bool:
@@ -573,6 +582,11 @@ def _leaves_out(node: ast.stmt, entry: ast.stmt) -> bool:
     names = (n for n in ast.walk(node.test) if isinstance(n, ast.Name) and n.id in known)
     test = copy.deepcopy(node.test, {id(n): known[n.id] for n in names})
     return bool(truth(test, {}))
+
+
+def _is_taken(node: ast.stmt) -> bool:
+    """Whether a name gets what another one has: an argument of a function, mostly."""
+    return isinstance(node, ast.Assign) and isinstance(node.value, (ast.Name, ast.Attribute))
 
 
 def _is_option(node: ast.stmt) -> bool:
