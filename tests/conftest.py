@@ -72,7 +72,7 @@ _LONGEST = (
     "count/test_answers.py",
     "count/test_survival.py",
     "api/test_pytest_plugin.py",
-    "hooks/test_projects.py",
+    "hooks/test_hook_pages.py",
     "cli/test_cli_formula.py",
     "cache/test_replay.py",
     "count/test_harm.py",

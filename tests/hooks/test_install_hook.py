@@ -1,4 +1,5 @@
-"""`nparam-lint install-hook`: what it writes, what it leaves alone, and how it finds itself."""
+"""`nparam-lint install-hook`: what it writes, what it leaves alone, and how it finds itself. What
+it says is on pages/install_hook.md."""
 
 from __future__ import annotations
 
@@ -16,7 +17,6 @@ from commits import JUDGED, REFUSED, UNREADABLE, accepted, model, refused, unwra
 from sample_repository import Sample
 
 from nparam_lint.cli.hook_managers import revision
-from nparam_lint.ground.version import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = ROOT / "nparam_lint/cli/hook.sh"
@@ -126,19 +126,6 @@ def test_a_foreign_hook_is_left_alone_and_the_line_to_add_works(sample, install)
     accepted(sample.commit(), "checked by hand", JUDGED)
 
 
-@pytest.mark.parametrize(
-    ("text", "advice"),
-    [
-        ("#!/usr/bin/env python3\n", "let it run this line in a shell, and fail where that fails:"),
-        ("#!/usr/bin/env bash\n[ x ] || exit 1\n", "add this line to it:"),
-        ("#!/bin/sh\nnpm test\nexit 0\n", "add this line to it, before exit 0:"),
-    ],
-)
-def test_the_advice_is_in_the_language_of_the_foreign_hook(sample, install, text, advice):
-    program(sample.path / ".git/hooks/pre-commit", text)
-    assert f"next: {advice}\n" in install(code=2)
-
-
 @pytest.mark.thorough
 @pytest.mark.parametrize(("name", "git"), [("pre-push", "push"), ("post-rewrite", "rebase")])
 def test_the_line_for_another_hook_that_is_asked_for(sample, install, tmp_path, name, git):
@@ -156,21 +143,6 @@ def test_the_line_for_another_hook_that_is_asked_for(sample, install, tmp_path, 
     assert (done.returncode == 0) == (git == "rebase")
     assert sample.attempt("push", "origin", "HEAD~1:refs/heads/x").returncode == 0
     assert sample.attempt("push", "origin", ":x").returncode == 0  # nothing to judge
-
-
-def test_the_hook_of_pre_commit_is_known_by_its_name(sample, install):
-    sample.write({".pre-commit-config.yaml": "repos: []\n"})
-    framework = [sys.executable, "-m", "pre_commit", "install"]
-    subprocess.run(framework, cwd=sample.path, env=sample.environ, check=True, capture_output=True)
-    assert install(code=2) == (
-        "nparam-lint: the hooks of this repository are those of pre-commit; nothing was changed\n"
-        "next: add to .pre-commit-config.yaml:\n"
-        "      - repo: https://github.com/nparam-lint/nparam-lint\n"
-        f"        rev: {revision(__version__)}\n"
-        "        hooks:\n"
-        "          - id: nparam-lint\n"
-        "then: pre-commit install --hook-type pre-commit --hook-type pre-merge-commit\n"
-    )
 
 
 def test_a_version_is_named_by_its_tag_or_its_commit():
@@ -194,39 +166,6 @@ def test_which_interpreters_a_hook_names(sample, install, tmp_path):
     assert install().startswith(f"installed {sample.path}/my hooks/pre-commit\n")
     assert hooks_of(sample) == dict.fromkeys(HOOKS, SOURCE.read_text())
     assert 'next: python = "…" in the config' in install("--python", str(logged), code=2)
-
-
-def test_where_nothing_can_be_installed(sample, install):
-    assert install("nowhere", code=2) == "nparam-lint: there is no directory nowhere\n"
-    outside = f"nparam-lint: .. is outside of the repository at {sample.path}\n"
-    assert install("..", code=2) == outside
-    above = sample.path.parent
-    said = install(cwd=above, code=2)
-    assert said.startswith(f"nparam-lint: {above} is not in a git repository: ")
-
-
-def test_installing_for_one_project_gates_them_all(sample, install):
-    files = {f"{place}/{name}": "" for place in "ab" for name in ("nparam-lint.toml", "net.py")}
-    sample.committed(files)
-
-    def script():
-        return hooks_of(sample)["pre-commit"]
-
-    assert install("a").endswith(
-        "every project of the repository is checked, including these; to exclude one, add "
-        f'to the config at {sample.path}: exclude = ["DIRECTORY/**"]\n'
-    )
-    scripts = {script()}
-    # What is installed later, or elsewhere, takes nothing away.
-    for arguments, place in ((["b"], "."), ([], "a"), (["a", "b"], "."), ([], ".")):
-        install(*arguments, cwd=sample.path / place)
-        scripts.add(script())
-    assert len(scripts) == 1
-    sample.add({"b/net.py": model(10, UNREADABLE), "top.py": model(10, UNREADABLE)})
-    done = sample.commit()
-    refused(done, "project b (nparam-lint.toml)", *REFUSED, "project .", "top.py:5:16 NPL002")
-    sample.add({"b/net.py": model(10), "top.py": model(10)})
-    accepted(sample.commit(), "project a", "project b", JUDGED)
 
 
 # --- which nparam-lint the hook runs ------------------------------------------------------------
