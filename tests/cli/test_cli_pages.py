@@ -4,7 +4,8 @@ import pytest
 from pages import PageRun, pages
 
 PAGES = pages(__file__)
-PAGES.pop("refusals")  # which test_forgiving.py holds
+for _name in ("history", "refusals"):  # which test_cli_history.py and test_forgiving.py hold
+    PAGES.pop(_name)
 
 
 @pytest.mark.parametrize("name", PAGES)
