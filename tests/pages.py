@@ -114,7 +114,7 @@ class PageRun:
         assert "Traceback" not in done.stderr, done.stderr
         text = steady(done.stdout + done.stderr, self.folder)
         for words in self.foreign:
-            text = re.sub(f"({words}).*", r"\1", text)
+            text = re.sub(f"(?m)({words}).*", r"\1", text)
         text = "".join(f"{line.rstrip()}\n" for line in text.splitlines())
         return text + (f"[{done.returncode}]\n" if done.returncode else "")
 

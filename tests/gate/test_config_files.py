@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from sample_files import write_files
@@ -22,25 +21,6 @@ def test_update_changes_the_number_alone(nparam_lint, tmp_path):
     assert "26 → 25" in done.stdout, done.stdout + done.stderr
     text = (place / "wrong.yaml").read_bytes().decode()
     assert text == FILES["wrong.yaml"].replace("26", "25")
-
-
-@pytest.mark.parametrize(
-    ("entry", "said"),
-    [
-        ('"configs/*.yaml" = "d=3"', "a pattern of config files needs a call"),
-        ('"configs/a.yaml" = { arguments = "3" }', "a config file needs a call"),
-        ('"configs/*.yaml" = { call = "build(path)" }', "expected FILE.py::CALL"),
-        ('"configs/*.yaml" = { call = "gone.py::build(path)" }', "there is no file gone.py"),
-        ('"net.py::Net" = { call = "train.py::build(3)" }', "which is for config files alone"),
-        ('"configs/*.yaml" = { call = "train.py::build(" }', "which is not valid Python"),
-    ],
-)
-def test_a_wrong_recipe_says_what_is_wrong(nparam_lint, tmp_path, entry, said):
-    write_files(tmp_path, {"train.py": "", "nparam-lint.toml": f"[arguments]\n{entry}\n"})
-    done = nparam_lint(cwd=tmp_path)
-    assert done.returncode == 2
-    assert said in done.stderr
-    assert "nparam-lint.toml:2:" in done.stderr
 
 
 @given(

@@ -66,20 +66,6 @@ def test_files_of_every_name_and_encoding_are_read_or_told(nparam_lint, tmp_path
     assert (root / "latin.md").read_bytes() == latin
 
 
-def test_what_is_staged_counts(sample, nparam_lint):
-    sample.write({"README.md": COUNTED.format(111)})
-
-    def staged():
-        return nparam_lint("--declared", "--staged", cwd=sample.path, **sample.environ)
-
-    assert staged().returncode == 0
-    assert nparam_lint("--declared", cwd=sample.path).returncode == 1
-    sample.git("add", "README.md")
-    sample.write({"README.md": COUNTED.format(110)})
-    assert "README.md:1:1" in staged().stdout
-    assert nparam_lint("--declared", cwd=sample.path).returncode == 0
-
-
 @pytest.mark.thorough
 def test_an_answer_is_not_given_again_once_a_text_has_changed(sample, nparam_lint_process):
     def run():

@@ -26,7 +26,6 @@ from report_samples import (
     unmeasured,
 )
 
-from nparam_lint.count.measured import DeviceResult, Hidden
 from nparam_lint.ground.findings import Change, Finding
 from nparam_lint.ground.values import Position, SourceLine, Way
 from nparam_lint.report import Options, html_parts
@@ -79,48 +78,18 @@ def changed_net():
     return replace(one, findings=(finding,))
 
 
-def beside_the_count():
-    """What no count includes, what devices said, and notes."""
-    found = measured(
-        net(),
-        hidden=(Hidden("experts", 110, "list", "a.py:7"),),
-        notes=("λ is kept on CPU",),
-        devices={
-            "meta": DeviceResult("measured", 3),
-            "cuda": DeviceResult("skipped", None, "no CUDA device", is_absent=True),
-            "cuda:1": DeviceResult("skipped", None, "too big"),
-        },
-    )
-    return model("a.py::A", found)
-
-
-def as_built():
-    """A model that was not counted with its defaults, and has another size there."""
-    way = Way("call", Position("README.md", 156), "")
-    return [
-        model("a.py::Net", measured(net())),
-        model("a.py::Net", measured(net()), way=way),
-        model("a.py::Net", measured(gpt(2)), way=way),
-    ]
-
-
 def test_what_is_read(expected):
-    stale = Finding("NPL008", "error", Position("pyproject.toml", 9), "gone", "old.py::Net")
-    uncounted = report(
-        broken_net(),
-        unmeasured(),
-        besides=(MISSTATED, stale),
-        skipped=(("zoo/a.py::A", needs("width", "depth")), ("zoo/b.py::B", needs("cfg"))),
-    )
-    pages = {
-        "findings about no model, and what was not counted": uncounted,
-        "what changed": report(changed_net()),
-        "what is beside the count": report(beside_the_count()),
-        "models as the project builds them": report(*as_built()),
-        "a failure": failed(),
-    }
-    expected({name: f"{textwrap.fill(words(html(page)), 100)}\n" for name, page in pages.items()})
-    assert re.findall(r'id="(way-\d)"', html(report(*as_built()))) == ["way-1"]
+    """More is on pages/browser.md."""
+    page = textwrap.fill(words(html(report(changed_net()))), 100)
+    expected({"what changed": f"{page}\n"})
+
+
+def test_a_way_of_another_size_has_a_card_of_its_own():
+    """Unlike one that was counted with its defaults."""
+    way = Way("call", Position("README.md", 156), "")
+    models = [model("a.py::Net", measured(net()), way=way) for way in (None, way)]
+    models.append(model("a.py::Net", measured(gpt(2)), way=way))
+    assert re.findall(r'id="(way-\d)"', html(report(*models))) == ["way-1"]
 
 
 @pytest.mark.parametrize(("number", "more"), [(100, []), (103, ["… and 3 more models"])])

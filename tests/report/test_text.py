@@ -1,4 +1,5 @@
-"""What a person reads: whole pages, and what must hold of every page."""
+"""What a person reads: what must hold of every page, and large tables. Others are on pages/text.md,
+notes.md and overview.md."""
 
 import random
 import re
@@ -7,8 +8,7 @@ import pytest
 from msgspec.structs import replace
 from render_samples import render_show, rendered
 from report_samples import (
-    ENVIRONMENT,
-    MISSTATED,
+    broken_finding,
     broken_net,
     budget,
     everything,
@@ -21,11 +21,10 @@ from report_samples import (
     report,
     rows,
     tiny,
-    unicode_net,
     unmeasured,
 )
 
-from nparam_lint.count.measured import DeviceResult, NotMeasured, ParameterRow
+from nparam_lint.count.measured import NotMeasured, ParameterRow
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.values import Position
 from nparam_lint.report import Options
@@ -40,6 +39,7 @@ from nparam_lint.report.style import (
     elide_target,
     human_bytes,
     share,
+    short_reason,
     wrap_formula,
     wrap_path,
 )
@@ -53,26 +53,6 @@ def show(measurement, **options) -> str:
     return render_show(model("m.py::M", measurement), Options(**options))
 
 
-def uneven_glob():
-    """Of the modules that a glob selects, two are as declared."""
-
-    def one(index: int, actual: int):
-        at = Position("net.py", 9, 5)
-        return budget(actual, 10, 10, selector="h.*", module=f"h.{index}", at=at)
-
-    parts = [(f"h.{i}", "Linear", 10 if i < 2 else 10 + i) for i in range(7)]
-    budgets = tuple(one(i, own) for i, (_, _, own) in enumerate(parts))
-    return model("net.py::Net", measured(rows(parts)), budgets=budgets, declared=True)
-
-
-def with_finding(code: str, line: int, message: str, declared: str = "", at=None):
-    """A budget that holds, and a finding about the model."""
-    held = budget(101_786, 101_786, 101_786, declared, **({"at": at} if at else {}))
-    finding = Finding(code, "error", at or Position("net.py", line, 1), message)
-    measurement = measured(net())
-    return model("net.py::Net", measurement, budgets=(held,), findings=(finding,), declared=True)
-
-
 def shared_layers():
     first, *others = (f"layers.{i}" for i in range(4))
     made = rows([(first, "Linear", 420), *((path, "Linear", 0) for path in others)])
@@ -82,57 +62,29 @@ def shared_layers():
     )
 
 
-NEIGHBOURS = rows(
-    [(f"h.{i}", "Conv2d" if i == 2 else "Linear", 5) for i in (0, 1, 2, 3, 5)]
-    + [("h.x", "Linear", 5)]
-)
-BLOCKS = rows([(f"layers.{i}.{j}", "Linear", 10 + j) for i in range(3) for j in range(2)])
 PARTLY_TIED = rows(
     [("wte", "Embedding", 1_000), ("head", "Linear", 32)],
     tied={"head": ("weight = wte.weight", 1_000)},
 )
-DEVICES = {
-    "meta": DeviceResult("measured", 101_786),
-    "cuda:0": DeviceResult("failed", 101_787, "counts differ", 407_552, ("out.bias: 11",)),
-}
-UNROUTED = "it is unknown how many of the 8 experts in experts a token uses; experts_per_token says"
-BARE = replace(ENVIRONMENT, torch=None, devices=(), reason="")
+
+
+def edited_net():
+    """A model that an edit broke."""
+    found = replace(broken_finding(), result=broken_net().budgets[0])
+    return replace(broken_net(), findings=(found,))
 
 
 def test_whole_pages(expected):
-    broken, wide = report(broken_net()), gpt(96, 12_288)
-    failures = report(unmeasured(), tiny(), besides=(MISSTATED,), environment=None)
-    elsewhere = with_finding("NPL011", 12, "wrong for width=3", "width*2", Position("net.py", 12))
-    call = f"ViT({','.join(f'argument_{i}={i}' for i in range(12))})"
-    frozen = rows([(f"h.{i}", "Linear", 5) for i in range(4)], frozen=["h.0"])
+    wide = gpt(96, 12_288)
     flat = rows([(f"l{i}", "Linear", 1_000 + i) for i in range(300)])
     pages = {
-        "a broken budget": text(broken),
-        "a broken budget, quiet": text(broken, quiet=True, width=100),
-        "a broken budget, in a hook": text(broken, declared_only=True),
-        "a glob, a tie and folded blocks": text(report(glob_gpt())),
-        "nothing declared says how to": text(report(model("net.py::Net", measured(net())))),
-        "nothing declared, and a warning": text(report(tiny(), besides=(MISSTATED,))),
-        "failures and warnings": text(failures),
-        "modules of a glob that are off are told apart": text(report(uneven_glob())),
-        "a formula that fails elsewhere is no pass": text(report(elsewhere)),
-        "a finding about no budget shows its code": text(
-            report(with_finding("NPL006", 1, "cuda:0 has 3 more"))
-        ),
-        "little is known of the environment": text(replace(broken, environment=BARE), quiet=True),
         "a flat model is cut, and the rest summed up": text(
             report(model("flat.py::Flat", measured(flat)))
         ),
-        "show": render_show(unicode_net(), Options(verbose=1)),
-        "show why active is unknown": show(measured(net(), no_routing=UNROUTED)),
-        "show devices": show(measured(net(), devices=DEVICES)),
-        "show what was not measured": render_show(replace(unmeasured(), findings=()), Options()),
-        "show a call without blanks": show(measured(net(), call=call)),
-        "only neighbours of one structure are folded": show(measured(NEIGHBOURS)),
-        "a frozen block is not folded with the trained": show(measured(frozen)),
-        "numbers below folded blocks stand for each": show(measured(BLOCKS)),
         "a shared module is shown once and marked": show(measured(shared_layers())),
-        "a part that is tied is told from what is new": show(measured(PARTLY_TIED), depth=1),
+        "one model that an edit broke": render_show(
+            edited_net(), Options(), check="nparam-lint {}".format
+        ),
     }
     for width in (120, 100, 80, 60):  # `own` and `total` stay
         pages[f"a table in {width} columns"] = show(measured(wide), width=width)
@@ -336,6 +288,40 @@ def test_what_is_cut_takes_no_more_than_its_columns(width):
     assert all(columns(name) <= width for name in short)
 
 
+@pytest.mark.parametrize("width", [24, 30, 40])
+def test_names_that_are_cut_keep_what_differs(width):
+    names = [
+        'StackTransformer(d_model=20, d_ff=80, layers="20.superposition-8.1")',
+        'StackTransformer(d_model=20, d_ff=80, layers="20.superposition-16.1")',
+        'StackTransformer(d_model=24, d_ff=96, layers="24.superposition-16.1")',
+        "StackTransformer(d_model=20, d_ff=80, dropout=0.125, layers=12, heads=4, tied=True)",
+        "StackTransformer(d_model=20, d_ff=80, dropout=0.250, layers=12, heads=4, tied=True)",
+        "StackTransformer",
+    ]
+    cut = elide_apart([*names, names[0]], width)
+    assert list(cut) == names
+    assert all(len(short) <= width for short in cut.values())
+    assert len(set(cut.values())) == len(names)
+    assert cut["StackTransformer"] == "StackTransformer"
+
+
+def test_a_name_is_cut_at_its_end_where_that_tells_it():
+    names = ["Net(width=1024, depth=3)", "Net(depth=9)"]
+    assert elide_apart(names, 16)[names[0]] == "Net(width=1024,…"
+    assert elide_apart(["abcdef"], 1) == {"abcdef": "…"}
+    assert elide_apart(["abcdef"], 0) == {"abcdef": "…"}
+    assert elide_apart([], 5) == {}
+
+
+REASONS = {
+    "Net(3) raised ValueError: no": "Net(3)",
+    "Net needs width": "Net",
+    "Net/train.py:60 builds it": "Net",
+    "a.py:9: net_l1() raised b.py:3: OSError: no": "Net",
+    "a.py:2: NameError: name 'pad' is not defined "
+    "('loader' in data.py: set at line 11 by work that nparam-lint does not run)": "Net",
+    "cannot import a.py: raised eyebrows": "Net",
+}
 FORMULA = "width*(layers*(4*width + 3*inner + 2) + words + 1) + 2*words"
 # Between factors only where nothing else is left; a number stays with what it multiplies.
 NESTED = "depth*(width*(2*floor(width*ratio)**2 + 1) + 3)"
@@ -367,6 +353,9 @@ def words():
         "formulas are broken where they are read best": "\n\n".join(map("\n".join, formulas))
         + "\n",
         "paths": "\n\n".join(map("\n".join, paths)) + "\n",
+        "reasons do not repeat the name beside them": "".join(
+            f"{short_reason(reason, REASONS[reason])}\n" for reason in REASONS
+        ),
         "bars": f"{[bar(part, 1000, 4) for part in (0, 1, 125, 250, 999, 1000)]}\n",
         "shares": f"{[share(part, 10_000) for part in (0, 1, 5, 1234, 10_000)]}\n",
         "bytes": f"{[human_bytes(n) for n in sizes]}\n",
