@@ -8,9 +8,11 @@ import subprocess
 import sys
 import venv
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 import pytest
+from case_books import cases_beside
 
 import nparam_lint
 from nparam_lint.config.interpreter import (
@@ -19,6 +21,9 @@ from nparam_lint.config.interpreter import (
     find_interpreter,
 )
 from nparam_lint.ground.errors import UsageError
+
+if TYPE_CHECKING:
+    from case_books import Case, ProjectBook
 
 pytestmark = pytest.mark.skipif(
     os.name != "posix", reason="makes environments of links, as they are laid out on POSIX"
@@ -95,62 +100,7 @@ def test_what_is_not_there(root: Path, value: str) -> None:
 
 # --- found by a front end whose own environment has no torch, as a hook's ------------------------
 
-# What is there (`-`: without torch, `!`: of which the executable is gone), what the environment
-# says of these places, which is taken and why, and what was passed over. PATH leads to `bin`.
-FOUND = {
-    "dot venv first": (
-        [".venv", "venv", "../env"],
-        {"VIRTUAL_ENV": ["../env"]},
-        (".venv", ".venv in the project"),
-        [],
-    ),
-    "venv": (["venv", "../env"], {"VIRTUAL_ENV": ["../env"]}, ("venv", "venv in the project"), []),
-    "without torch": (
-        ["-.venv", "venv"],
-        {},
-        ("venv", "venv in the project"),
-        [(".venv", ".venv in the project")],
-    ),
-    "broken": (["!.venv", "venv"], {}, ("venv", "venv in the project"), []),
-    "active": (
-        ["../env", "../other"],
-        {"VIRTUAL_ENV": ["../env"], "PATH": ["../other"]},
-        ("../env", "VIRTUAL_ENV"),
-        [],
-    ),
-    "active, but gone": (
-        [],
-        {"VIRTUAL_ENV": ["../gone"]},
-        ("own", "no other environment was found"),
-        [],
-    ),
-    "path, behind our own": (
-        ["../env"],
-        {"VIRTUAL_ENV": ["own"], "PATH": ["own", "../none", "../env"]},
-        ("../env", "next on PATH"),
-        [],
-    ),
-    "path, behind one without torch": (
-        ["-../without", "../env"],
-        {"PATH": ["../without", "../env"]},
-        ("../env", "next on PATH"),
-        [("../without", "next on PATH")],
-    ),
-    "conda": (["../env"], {"CONDA_PREFIX": ["../env"]}, ("../env", "CONDA_PREFIX"), []),
-    "path before conda": (
-        ["../env", "../other"],
-        {"CONDA_PREFIX": ["../env"], "PATH": ["../other"]},
-        ("../other", "next on PATH"),
-        [],
-    ),
-    "no torch anywhere": (
-        ["-.venv", "-../env"],
-        {"PATH": ["../env"]},
-        (".venv", ".venv in the project"),
-        [(".venv", ".venv in the project"), ("../env", "next on PATH")],
-    ),
-    "nothing anywhere": ([], {"PATH": ["own"]}, ("own", "no other environment was found"), []),
-}
+CASES = cases_beside(__file__, "interpreters")
 ASK = """
 import json, sys
 from pathlib import Path
@@ -179,30 +129,31 @@ def ask(own: Path, questions: list[tuple[str, dict[str, str]]]) -> list[dict[str
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[object, ...]]:
+def answers(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
     """What is found in each case."""
     own = tmp_path_factory.mktemp("own") / "env"
     venv.create(own, symlinks=True)
-    questions, roots = [], {}
-    for name, (places, environ, *_) in FOUND.items():
-        root = roots[name] = tmp_path_factory.mktemp("case") / "project"
+    questions = []
+    for parameter in CASES:
+        lines = (line.split(": ") for line in parameter.values[1].asked.split("\n"))
+        named = {name: places.split() for name, places in lines}
+        root = tmp_path_factory.mktemp("case") / "project"
         root.mkdir()
-        for place in places:
+        for place in named.pop("there", []):
             python = environment(root / place.lstrip("-!"), place[0] != "-")
             if place[0] == "!":
                 python.unlink()
                 python.symlink_to(root / "gone")
-        values = {key: [place_of(root, one, own) for one in ones] for key, ones in environ.items()}
+        values = {key: [place_of(root, one, own) for one in ones] for key, ones in named.items()}
         values["PATH"] = [f"{place}/bin" for place in values.get("PATH", [])]
         told = {key: os.pathsep.join(places) for key, places in values.items()}
         questions.append((str(root), told))
-    found = {}
-    for (name, root), answer in zip(roots.items(), ask(own, questions), strict=True):
-        *_, (taken, _), passed_over = FOUND[name]
-        places = [taken, *(place for place, _ in passed_over)]
-        names = {f"{place_of(root, place, own)}/bin/python": place for place in places}
-        without = [(names[python], why) for python, why in answer["without"]]
-        found[name] = (names[answer["python"]], answer["reason"]), without
+    found = []
+    for (root, _), answer in zip(questions, ask(own, questions), strict=True):
+        passed = [f"passed over {python}: {why}" for python, why in answer["without"]]
+        text = "\n".join([f"{answer['python']}: {answer['reason']}", *passed])
+        text = text.replace(f"{own}/", "own/").replace("/bin/python", "")
+        found.append(text.replace(f"{root}/../", "../").replace(f"{root}/", ""))
     return found
 
 
@@ -210,10 +161,11 @@ def place_of(root: Path, place: str, own: Path) -> str:
     return str(own if place == "own" else root / place)
 
 
-@pytest.mark.parametrize("name", FOUND)
-def test_what_is_found(answers: dict[str, tuple[object, ...]], name: str) -> None:
-    *_, taken, passed_over = FOUND[name]
-    assert answers[name] == (taken, passed_over)
+@pytest.mark.parametrize(("book", "case"), CASES)
+def test_what_is_found(
+    answers: list[str], book: ProjectBook, case: Case, request: pytest.FixtureRequest
+) -> None:
+    book.check(case.number, answers[case.number], update=request.config.getoption("update"))
 
 
 def test_our_own_in_the_project_is_found(root: Path) -> None:

@@ -3,6 +3,7 @@
 import sys
 
 import pytest
+from case_books import cases_beside
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -22,40 +23,11 @@ def places(text, *path):
     return (key.line, key.column), (value.line, value.column)
 
 
-@pytest.mark.parametrize(
-    ("text", "path", "key", "value"),
-    [
-        ("a = 1", "a", (1, 1), (1, 5)),
-        ("  a.b = 1", "a b", (1, 5), (1, 9)),
-        ("a . 'b.c' . d = 1", "a b.c d", (1, 13), (1, 17)),
-        ('"a\\u0062" = 1', "ab", (1, 1), (1, 13)),
-        ("[t]\na = 1", "t", (1, 2), (1, 2)),
-        ("[t]\na = 1", "t a", (2, 1), (2, 5)),
-        ('[ t . "u" ] # [no]\na = 1', "t u a", (2, 1), (2, 5)),
-        ("t = { a = 1, b.c = '}' }", "t b c", (1, 16), (1, 20)),
-        ("t = [1, { a = 2 }]", "t 1 a", (1, 11), (1, 15)),
-        ("t = [\n  'x', # ]\n  'y',\n]\nb = 1", "t 1", (3, 3), (3, 3)),
-        ("t = [\n  'x', # ]\n  'y',\n]\nb = 1", "b", (5, 1), (5, 5)),
-        ("[[t]]\na = 1\n[[t]]\na = 2", "t 1 a", (4, 1), (4, 5)),
-        ("[[t]]\n[t.u]\na = 1\n[[t]]\n[t.u]\na = 2", "t 1 u a", (6, 1), (6, 5)),
-        ("[[t]]\n[[t.u]]\na = 1\n[[t.u]]\na = 2", "t 0 u 1 a", (5, 1), (5, 5)),
-        ('s = """\na = 1\n"""\na = 2', "a", (4, 1), (4, 5)),
-        ("s = '''x'''''\na = 2", "a", (2, 1), (2, 5)),
-        ('s = """x\\""""\na = 2', "a", (2, 1), (2, 5)),
-        ("s = ''\na = 2", "a", (2, 1), (2, 5)),
-        ('s = "\\" # "\na = 2', "a", (2, 1), (2, 5)),
-        ("f = -3.5e-7\na = 2", "a", (2, 1), (2, 5)),
-        ("3.5 = 1\na = 2", "3 5", (1, 3), (1, 7)),
-        ("d = 1979-05-27 07:32:00.999Z\na = 2", "a", (2, 1), (2, 5)),
-        ("d = 07:32:00.5\ne = [1.5, 2.5, 1979-05-27]\na = 2", "a", (3, 1), (3, 5)),
-        ("ü = 1 # ü\n'é' = { ñ = 2 }", "é", (2, 1), (2, 7)),
-        ("a = 1\n[t]", "t gone away", (2, 2), (2, 2)),
-    ],
-)
-def test_every_spelling(text, path, key, value):
-    if "ü" in text:  # a bare key is ASCII
-        text = text.replace("ü", "'ü'").replace("ñ", "'ñ'")
-    assert places(text, *path.split(" ")) == (key, value)
+@pytest.mark.parametrize(("book", "case"), cases_beside(__file__, "positions"))
+def test_every_spelling(book, case, request):
+    path, _, text = case.asked.partition(":\n")
+    said = ", ".join(f"{line}:{column}" for line, column in places(text, *path.split(" ")))
+    book.check(case.number, said, update=request.config.getoption("update"))
 
 
 _TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\r"), max_size=5)
