@@ -202,69 +202,18 @@ LONG = found(
     ({"a_long_name": 12, "another": 3, "a_third_name": 40}, 100_000),
 )
 
-SHARED = """\
-closest to 100,000 parameters
 
-model      d    n    parameters     off
-───────  ───  ───  ────────────  ──────  ───────
-Deep      64  520        99,840    -160  -0.16 %
-          63  530       100,170    +170  +0.17 %
-Wide     100  330        99,000  -1,000  -1.00 %
-None_                         –
-
-– None_: the model cannot be built
-
-nets.py::Deep
-  3*d*n
-  best: Deep(…)
-        Deep(…)
-
-nets.py::Wide
-  best: Wide(…)
-
-nets.py::None_
-
-Deep: each was built; no others are nearer
-Wide: each was built; why
-
-defaults (--free lifts them):
-  Wide: d=50..200: half to twice the call's proportions
-"""
-
-
-@pytest.mark.parametrize("width", [80, 120])
-def test_shared_arguments_are_columns(width):
+def test_arguments_that_are_shared_are_columns_and_others_are_named_in_each_row(expected):
     page = Solutions("closest", (100_000,), (DEEP, WIDE, NONE))
-    assert render("text", solve_document(page), Options(width=width, verbose=1)) == SHARED
-
-
-NARROW = """\
-no more than 100,000 and 200,000 parameters
-
-model    arguments                   parameters    off
-───────  ────────────────────────  ────────────  ─────  ───────
-100,000
-  Deep   d=64 n=520                      99,840   -160  -0.16 %
-         d=63 n=530                     100,170   +170  +0.17 %
-  Long   a_long_name=12 another=3       100,000  exact
-         a_third_name=40
-200,000
-  Deep                                        –
-  Long   a_long_name=12 another=3       200,020    +20  +0.01 %
-         a_third_name=40
-
-– Deep at 200,000: why
-
-each was built; no others are nearer
-"""
-
-
-def test_other_arguments_are_named_in_each_row():
+    shared, wider = (
+        render("text", solve_document(page), Options(width=width, verbose=1)) for width in (80, 120)
+    )
+    assert shared == wider
     more = replace(DEEP, budget=200_000, points=(), reason="why")
     long = replace(LONG, budget=200_000, points=(Met(LONG.points[0].values, 200_020, ""),))
     page = Solutions("under", (100_000, 200_000), (DEEP, LONG, more, long))
     shown = render("text", solve_document(page), Options(width=72))
-    assert shown == NARROW
+    expected({"shared arguments": shared, "other arguments": shown})
     assert max(map(len, shown.splitlines())) <= 72
 
 

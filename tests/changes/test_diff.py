@@ -39,6 +39,10 @@ def test_what_is_told(book, case, request):
     lines = [line.partition(" ")[::2] for line in case.asked.split("\n")]
     if book.path.stem == "modules":
         said = told(*(rows(text.replace(", ", "\n")) for _, text in lines))
+    elif book.path.stem == "folds":
+        said = folded(*lines)
+    elif book.path.stem == "moves":
+        said = moved(lines)
     else:
         said = told_of_models(lines, case.files)
     book.check(case.number, "\n".join(said), update=request.config.getoption("update"))
@@ -184,49 +188,18 @@ def test_the_differences_of_any_two_models_add_up_folded_or_not(before, after, l
 # --- folding --------------------------------------------------------------------------------------
 
 
-def folded(before, after, limit=20, depth=None):
+def folded(before, after, *limits):
+    limits = {word: int(number) for word, number in limits}
+    changes = compared(*(sized(text) for _, text in (before, after)))
     return [
         f"{line.kind} {line.path_before + ' → ' if line.path_before != line.path else ''}"
         f"{line.path} {line.times} × {line.delta:+}"
-        for line in lines_of(compared(before, after), limit, depth)
+        for line in lines_of(changes, limits.get("limit", 20), limits.get("depth"))
     ]
 
 
-def test_the_same_change_in_every_block_is_one_line():
-    assert folded(gpt(12), gpt(12, hidden=5)) == [
-        "changed h.0…11.fc 12 × +590592",
-        "changed h.0…11.proj 12 × +589824",
-    ]
-    assert folded(gpt(2), gpt(6)) == ["added h.2…5 4 × +7084800"]
-    nested = "\n".join(f"s.{i}.{j}.fc Linear 10" for i in range(3) for j in range(2))
-    assert folded(nested, nested.replace("10", "12")) == ["changed s.0…2.0…1.fc 6 × +2"]
-
-
-def test_what_is_not_the_same_or_has_a_gap_does_not_fold():
-    before = "h.1 Linear 10\nh.2 Linear 20\nh.4 Linear 10\nh.5 Linear 10\nh.7 Linear 10"
-    assert folded(before, before.replace("0", "1")) == [
-        "changed h.1 1 × +1",
-        "changed h.2 1 × +1",
-        "changed h.4…5 2 × +1",
-        "changed h.7 1 × +1",
-    ]
-
-
-def test_renumbered_layers_fold_where_they_moved_by_as_much():
-    layers = "\n".join(f"net.{i} Conv2d 10 @net.py:4" for i in range(5))
-    moved = "\n".join(f"net.{i + 1} Conv2d 10 @net.py:4" for i in range(5))
-    assert folded(layers, f"net.0 Embedding 3\n{moved}") == [
-        "added net.0 1 × +3",
-        "renamed net.0…4 → net.1…5 5 × +0",
-    ]
-
-
-def test_too_many_lines_are_summed_up_at_the_deepest_level_that_fits():
-    before = "\n".join(f"{a}.{b} Linear {i}0" for i, a in enumerate("abc", 1) for b in "xyz")
-    after = before.replace("0", "1").replace("c.z Linear 31", "c.z Linear 90")
-    assert len(folded(before, after)) == 9
-    sums = ["changed a 1 × +3", "changed b 1 × +3", "changed c 1 × +62"]
-    assert folded(before, after, limit=5) == folded(before, after, depth=1) == sums
+def sized(text):
+    return gpt(*map(int, text.split()[1:])) if text.startswith("gpt ") else text.replace(", ", "\n")
 
 
 # --- models ---------------------------------------------------------------------------------------
@@ -250,25 +223,16 @@ def test_drift_without_a_budget_is_a_finding_with_the_modules_and_the_remedy():
     assert (unreported.findings, unreported.models[0].explained) == ((), False)
 
 
-# --- where a project was --------------------------------------------------------------------------
-
-
-def test_paths_of_the_base_and_of_today():
-    renames = {"nets/old.py": "nets/new.py", "lib/x.py": "nets/x.py", "a.txt": "b.txt"}
-    moves = find_moves(renames, "", lambda _: True)
-    assert moves.files == renames
-    assert moves.places("nets") == (["nets", "lib/x.py"], ["nets"])
-    assert moves.places("nets/new.py") == (["nets/new.py", "nets/old.py"], ["nets/new.py"])
-    assert moves.places("nets/old.py") == (["nets/old.py"], ["nets/old.py", "nets/new.py"])
-    assert moves.places("lib") == (["lib"], ["lib", "nets/x.py"])
-    inside = find_moves(renames, "nets", lambda _: True)
-    assert inside.files == {"old.py": "new.py"}
-
-
-def test_a_project_whose_directory_was_renamed():
-    renames = {"old/a.py": "new/a.py", "old/b/c.py": "new/b/c.py", "other/a.py": "new/d/a.py"}
-    moves = find_moves(renames, "new", lambda _: False)
-    assert moves.root_then == "old"
-    assert moves.files == {"a.py": "a.py", "b/c.py": "b/c.py"}
-    assert moves.places("new/b") == (["old/b"], ["new/b"])
-    assert find_moves({}, "new", lambda _: False).root_then == "new"
+def moved(lines):
+    """The root as it was, all files that moved, and the places."""
+    sides = {word: rest.split() for word, rest in lines if word in ("-", "+")}
+    renames = dict(zip(sides.get("-", ()), sides.get("+", ()), strict=True))
+    inside = next((rest for word, rest in lines if word == "in"), "")
+    moves = find_moves(renames, inside, lambda _: ("root", "there") in lines)
+    said = [f"root: {moves.root_then or '.'}"]
+    said += [f"{before} → {after}" for before, after in moves.files.items()]
+    for word, rest in lines:
+        if not rest:
+            then, now = map(", ".join, moves.places(word))
+            said.append(f"{word}: was {then}; is {now}")
+    return said

@@ -65,38 +65,10 @@ def test_only_the_number_changes(frame):
     assert changed(frame % "124M", 125_891_072) == frame % "126M"
 
 
-def test_every_form_in_one_docstring():
-    old = '''\
-class GPT(nn.Module):
-    """A decoder.   \t
-    nparam: 124_475_904
-    * nparam[h.*]: 7.1M ± 1%   # each
-    :nparam[encoder, trainable]: ~58k
-
-    nparam(n_layer=24,
-           n_head=16): 354M
-    """
-'''
-    new, failed = rewritten(old, 125_891_072)
-    assert failed == {}
-    lines = [
-        (a, b) for a, b in zip(old.splitlines(), new.decode().splitlines(), strict=True) if a != b
-    ]
-    assert lines == [
-        ("    nparam: 124_475_904", "    nparam: 125_891_072"),
-        (
-            "    * nparam[h.*]: 7.1M ± 1%   # each",
-            "    * nparam[h.*]: 125.9M ± 1%   # each",
-        ),
-        ("    :nparam[encoder, trainable]: ~58k", "    :nparam[encoder, trainable]: ~125891k"),
-        ("           n_head=16): 354M", "           n_head=16): 126M"),
-    ]
-
-
 @pytest.mark.parametrize(
     "frame",
     [
-        b'\xef\xbb\xbf# first\r\nclass A:\r\n\t"""nparam: %s\r\n\t"""\r\n\tx = 1\r\n',
+        b'\xef\xbb\xbf# first\r\nclass A:\r\n\t"""A. \t\r\n\tnparam: %s\r\n\t"""\r\n\tx = 1\r\n',
         '# coding: latin-1\nclass A:\n    """Größe.\n\n    nparam: %s\n    """\n'.encode("latin-1"),
         '# ünïcode\nclass Ä:\n    "ä nparam"; x = "é"\ndef f(): """nparam: %s"""; "ß"\n'.encode(),
     ],

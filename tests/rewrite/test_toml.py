@@ -60,53 +60,15 @@ def test_the_keys_are_in_the_order_of_the_settings():
     ]
 
 
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
-def test_only_the_numbers_change(newline):
-    old = FILE.replace("\n", newline)
-    new, failed = rewritten(old, 9_123_456)
-    assert failed == {}
-    changed = [
-        (a, b) for a, b in zip(old.split(newline), new.split(newline), strict=True) if a != b
-    ]
-    assert changed == [
-        ('"a.py::A" =   1_000 # x', '"a.py::A" =   9_123_456 # x'),
-        ("'b.py::B' = '124M'  # y", "'b.py::B' = '9.12M'  # y"),
-        ('"c.py::C" = [ "25.56M",  # one', '"c.py::C" = [ "9.123M",  # one'),
-        ('   "<= 26M", 25560000,', '   "<= 26M", 9123456,'),
-        (
-            '"d.py::D[bytes]" = { budget = "7.1MB \\u00b1 2%", reason = "r", tolerance = "1%" }',
-            '"d.py::D[bytes]" = { budget = "9.1MB \\u00b1 2%", reason = "r", tolerance = "1%" }',
-        ),
-        ('"e.py::E" = """~58k"""', '"e.py::E" = """~9123k"""'),
-        ('  "f.py::F"=5', '  "f.py::F"=9_123_456'),
-        ("budget = 124_475_904", "budget = 9_123_456"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ('budgets."a.py::A" = 5_000\n', 'budgets."a.py::A" = 6_000\n'),
-        ('budgets = {"a.py::A" = 5_000, b = 1}\n', 'budgets = {"a.py::A" = 6_000, b = 1}\n'),
-        ('[x]\n[budgets]\n"a.py::A" = "5k" # 5k', '[x]\n[budgets]\n"a.py::A" = "6k" # 5k'),
-    ],
-)
-def test_tables_of_every_kind(old, new):
-    assert rewritten(old, 6_000, [("budgets", "a.py::A")]) == (new, {})
-
-
-def test_only_what_is_named_changes():
-    key = ("tool", "nparam-lint", "budgets", "c.py::C", 2)
-    new, failed = rewritten(FILE, 1_000, [key])
-    assert (new, failed) == (FILE.replace("25560000", "1000"), {})
-
-
-@pytest.mark.parametrize("literal", ["0x3e8", '"\\u0031\\u0030\\u0030\\u0030"'])
-def test_a_number_that_is_not_in_digits_is_not_touched(literal):
-    text = f'[budgets]\n"a.py::A" = {literal}\n"b.py::B" = 1000\n'
-    new, failed = rewritten(text, 2_000, file=OURS)
-    assert new == text.replace("= 1000", "= 2000")
-    assert failed == {("budgets", "a.py::A"): "its number is not written in digits, in one piece"}
+@pytest.mark.parametrize(("book", "case"), cases_beside(__file__, "config_numbers"))
+def test_what_another_count_changes(book, case, request):
+    ((file, content),) = case.files.items()
+    count, *key = case.asked.split()
+    keys = [tuple(int(part) if part.isdigit() else part for part in key)] if key else None
+    new, failed = rewritten(content.decode(), int(count), keys, file)
+    said = [f"! {key[-1]}: {why}" for key, why in failed.items()]
+    said += lines_changed(content, new.encode())
+    book.check(case.number, "\n".join(said), update=request.config.getoption("update"))
 
 
 def test_a_value_that_is_no_longer_what_was_read_is_not_touched():
