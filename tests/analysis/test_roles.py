@@ -45,7 +45,8 @@ def measured(parameters, types, ties=()):
 
 @pytest.mark.parametrize(("book", "case"), cases_beside(__file__, "roles"))
 def test_the_roles_of_parameters(book, case, request):
-    said = role(case.asked) if book.path.stem == "names" else roles_of_block(case.asked)
+    told = {"names": role, "shapes": roles_of_block, "models": roles_of_model}
+    said = told[book.path.stem](case.asked)
     book.check(case.number, said, update=request.config.getoption("update"))
 
 
@@ -77,98 +78,28 @@ def roles_of_block(asked):
     return ", ".join(f"{layer} {by_path[n]}" for n, (layer, _) in zip(names, layers, strict=True))
 
 
-BERT = {"layer.0.output.LayerNorm": "LayerNorm", "layer.0.attention": "BertAttention"}
-
-
-def test_berts_intermediate_and_output():
-    roles = {
-        "layer.0.attention.self.query.weight": ((4, 4), "attention"),
-        "layer.0.attention.output.dense.weight": ((4, 4), "attention"),
-        "layer.0.intermediate.dense.weight": ((16, 4), "feed-forward"),
-        "layer.0.output.dense.weight": ((4, 16), "feed-forward"),
-        "layer.0.output.LayerNorm.weight": ((4,), "norm"),
-    }
-    shapes = {name: shape for name, (shape, _) in roles.items()}
-    parts = find_roles(measured(shapes, BERT)).parts
-    assert {f"{part.path}.weight": part.role for part in parts} == {
-        name: expected for name, (_, expected) in roles.items()
-    }
-
-
-# --- shapes, where no name says anything ----------------------------------------------------------
-
-SEPARATE = {"q": (4, 4), "k": (2, 4), "v": (2, 4), "o": (4, 4)}
-GATED = {"gate": (12, 4), "up": (12, 4), "down": (4, 12)}
-
-
-def test_an_attention_and_a_feed_forward_that_stand_beside_each_other():
-    names = dict(zip(("h.0.x.a", "h.0.x.b", "h.0.x.c", "h.0.x.d"), SEPARATE.values(), strict=True))
-    names |= dict(zip(("h.0.y.a", "h.0.y.b", "h.0.y.c"), GATED.values(), strict=True))
-    shapes = {f"{path}.weight": shape for path, shape in names.items()}
-    found = find_roles(measured(shapes, dict.fromkeys(names, "Linear")))
-    assert {part.path: part.role for part in found.parts} == {
-        path: "attention" if ".x." in path else "feed-forward" for path in names
-    }
-    assert {part.because for part in found.parts} == {
-        "by the shapes in h.0.x, Module",
-        "by the shapes in h.0.y, Module",
-    }
-
-
-# --- ties, sums, groups -------------------------------------------------------------------------
-
-
-def test_what_is_tied_to_an_embedding_is_an_embedding_whichever_comes_first():
-    types = {"wte": "Embedding", "lm_head": "Linear"}
-    ties = {"lm_head.weight": "wte.weight"}
-    first = find_roles(measured({"wte.weight": (10, 4)}, types, ties))
-    assert first.counts["embedding"] == 40
-    assert first.tied == ("lm_head.weight = wte.weight",)
-    assert first.output_tied
-    ties = {"wte.weight": "lm_head.weight"}
-    second = find_roles(measured({"lm_head.weight": (10, 4)}, types, ties))
-    assert second.counts["embedding"] == 40
-    assert second.output_tied
-
-
-def test_embeddings_that_are_tied_to_each_other_are_no_tied_output():
-    types = {"encoder.embed": "Embedding", "decoder.embed": "Embedding"}
-    ties = {"decoder.embed.weight": "encoder.embed.weight"}
-    found = find_roles(measured({"encoder.embed.weight": (10, 4)}, types, ties))
-    assert found.tied == ("decoder.embed.weight = encoder.embed.weight",)
-    assert not found.output_tied
-
-
-def test_every_part_says_what_decided():
-    types = {
-        "wte": "Embedding",
-        "h.0.attn": "CausalSelfAttention",
-        "h.0.attn.c_attn": "Linear",
-        "h.0.attn.c_proj": "Linear",
-        "proj": "Linear",
-    }
-    names = ("wte.weight", "h.0.attn.c_attn.weight", "h.0.attn.c_proj.weight", "proj.weight")
-    found = find_roles(measured(dict.fromkeys(names, (4, 4)), types))
-    assert [(part.path, part.because) for part in found.parts] == [
-        ("wte", "held by Embedding"),
-        ("h.0.attn.c_attn", "by its name or class"),
-        ("h.0.attn.c_proj", "in h.0.attn, CausalSelfAttention"),
-        ("proj", ""),
-    ]
-
-
-def test_parts_that_differ_in_numbers_stand_together():
-    types = {f"h.{i}.attn.c_proj": "Linear" for i in range(12)}
-    types |= {f"layers.layer_{i}.mlp.fc1": "Linear" for i in range(2)}
-    names = {f"{path}.weight": (4, 4) for path in types}
-    found = [
-        (part.path, part.role, times, part.count)
-        for part, times in grouped(find_roles(measured(names, types)).parts)
-    ]
-    assert found == [
-        ("h.*.attn.c_proj", "attention", 12, 192),
-        ("layers.layer_*.mlp.fc1", "feed-forward", 2, 32),
-    ]
+def roles_of_model(asked):
+    types, shapes, ties = {}, {}, {}
+    for line in asked.split("\n"):
+        name, _, rest = line.partition(" ")
+        if rest.startswith("= "):
+            ties[name] = rest.removeprefix("= ")
+        elif rest[0].isdigit():
+            shapes[name] = shape_of(rest)
+        else:
+            types[name] = rest
+    model = measured(shapes, types, ties)
+    found = find_roles(model)
+    lines = []
+    for part, times in grouped(found.parts):
+        often = f" ({times}×)" if times > 1 else ""
+        path = part.path or "(model)"
+        lines.append(f"{path} {part.role} {part.count}{often}: {part.because}".rstrip(": "))
+    lines += [f"tied{' output' * found.output_tied}: {tie}" for tie in found.tied]
+    for head, parameters in (("modules", model.parameters), ("by names alone", ())):
+        roles = module_roles(model.modules, parameters).items()
+        lines.append(f"{head}: " + ", ".join(f"{path or '(model)'} {one}" for path, one in roles))
+    return "\n".join(lines)
 
 
 _NAMES = st.sampled_from("attn mlp head embeddings 0 1 fc1 fc2 norm output conv wte x".split())
@@ -192,31 +123,3 @@ def test_the_roles_sum_to_the_total_whatever_the_model(layers):
     assert tuple(found.counts) == ROLES
     assert sum(found.counts.values()) == model.counts.total
     assert {part.path for part in found.parts} == set(layers)
-
-
-# --- of modules, for pictures ---------------------------------------------------------------------
-
-TINY = measured(
-    {
-        "wte.weight": (100, 8),
-        "cls_token": (1, 1, 8),
-        "scale": (2,),
-        "h.0.attn.qkv.weight": (24, 8),
-        "h.0.mlp.up.weight": (32, 8),
-    },
-    {"wte": "Embedding", "h.0.attn": "Attention", "h.0.mlp": "MLP"},
-)
-
-
-def test_a_module_has_the_role_of_most_of_its_parameters():
-    assert module_roles(TINY.modules, TINY.parameters) == {
-        "wte": "embedding",
-        "": "embedding",
-        "h.0.attn.qkv": "attention",
-        "h.0.mlp.up": "feed-forward",
-    }
-
-
-def test_without_parameters_classes_and_names_say_the_role():
-    found = module_roles(TINY.modules, ())
-    assert found == module_roles(TINY.modules, TINY.parameters) | {"": "other"}

@@ -68,7 +68,11 @@ def holds(text, total, metric="total", configured=None, own=None):
 
 @pytest.mark.parametrize(("book", "case"), cases_beside(__file__, "verdicts"))
 def test_what_is_said_of_a_budget(book, case, request):
-    said = bounds(case.asked) if book.path.stem == "bounds" else verdicts(case.asked, case.files)
+    if book.path.stem == "devices":
+        said = devices(case.asked.split("\n"))
+    else:
+        is_bound = book.path.stem == "bounds"
+        said = bounds(case.asked) if is_bound else verdicts(case.asked, case.files)
     book.check(case.number, said, update=request.config.getoption("update"))
 
 
@@ -103,6 +107,33 @@ def verdicts(asked, files):
         said.append(f"{one.code} {one.message}")
         said += [f"  {line}" for line in one.detail if line != usual]
     return "\n".join(said)
+
+
+def devices(lines):
+    results, hidden, differing = {}, [], []
+    for line in lines:
+        name, _, rest = line.partition(" ")
+        if name == "differing":
+            differing += [f"{one}: [4] float32, then [5] float32" for one in rest.split()]
+        elif rest.startswith("hides "):
+            count, what, at = re.fullmatch(r"hides (\d+): (.*?)(?: at (.*))?", rest).groups()
+            hidden.append(Hidden(name.strip("-"), int(count), what, at))
+        elif rest:
+            found = re.fullmatch(r"(\w+)(?: (\d+)(?:, (\d+) bytes)?)?(?:: (.*))?", rest)
+            count, memory = (number and int(number) for number in found.groups()[1:3])
+            results[name] = DeviceResult(found[1], count, found[4], memory)
+    if differing:
+        last = [*results][-1]
+        results[last] = replace(results[last], differences=tuple(differing))
+    measured = model(1_000, measured={"devices": results, "hidden": tuple(hidden)})
+    findings = judge_devices(measured, HERE, TARGET, "required" in lines)
+    said = []
+    for one in [*findings, *judge_hidden(measured, HERE, TARGET)]:
+        assert one.target == TARGET
+        place = f"{one.position}:{one.position.column}"
+        said.append(f"{one.code} {one.severity} at {place}: {one.message}")
+        said += [f"  {line}" for line in one.detail]
+    return "\n".join(said) or "nothing"
 
 
 # --- beyond floats ----------------------------------------------------------------------------
@@ -187,64 +218,6 @@ def test_drift_is_measured_from_the_declared_number_also_where_it_holds(text, to
 
 
 # --- devices, hidden parameters, failures ---------------------------------------------------
-
-
-META = DeviceResult("measured", 1_000)
-FAILED = DeviceResult("failed", reason="no kernel")
-SKIPPED = DeviceResult("skipped", reason="no CUDA device")
-DIFFERENCES = tuple(f"layer.{i}.weight: [4] float32, then [5] float32" for i in range(10))
-NOT_BUILT = "Net() was not built on cuda, which is required: no CUDA device"
-
-
-@pytest.mark.parametrize(
-    ("devices", "required", "said"),
-    [
-        ({"meta": META, "cuda": DeviceResult("measured", 1_000, bytes=4_000)}, False, []),
-        ({"meta": META, "cuda": META}, True, []),
-        (
-            {"meta": META, "cuda": DeviceResult("measured", 1_010, differences=DIFFERENCES)},
-            False,
-            [("Net() has different parameters on cuda: 10 differ", DIFFERENCES[:8])],
-        ),
-        (
-            {"meta": META, "cpu": DeviceResult("measured", 1_001)},
-            False,
-            [("Net() has 1,000 parameters on meta and 1,001 on cpu", ())],
-        ),
-        (
-            {"meta": META, "cuda:0": FAILED},
-            False,
-            [("Net() cannot be built on cuda:0: no kernel", ())],
-        ),
-        # What could not be built on plain meta was counted further down: that is no disagreement.
-        ({"meta": FAILED, "cpu": META}, False, []),
-        ({"meta": META, "cuda": SKIPPED}, False, []),
-        ({"meta": META, "cuda": SKIPPED}, True, [(NOT_BUILT, ())]),
-    ],
-    ids="bytes agree differs total failed failed_on_meta skipped skipped_and_required".split(),
-)
-def test_what_devices_say(devices, required, said):
-    findings = judge_devices(model(1_000, measured={"devices": devices}), HERE, TARGET, required)
-    assert findings == [
-        Finding("NPL006", "error", HERE, message, TARGET, detail) for message, detail in said
-    ]
-
-
-def test_hidden_parameters_are_a_warning_where_they_are_made():
-    hidden = (
-        Hidden("blocks", 60, "list", "net.py:42"),
-        Hidden("", 5, "overridden parameters()", None),
-    )
-    first, second = judge_hidden(model(20, measured={"hidden": hidden}), HERE, TARGET)
-    assert (first.code, first.severity, first.position) == (
-        "NPL010",
-        "warning",
-        Position("net.py", 42, 1),
-    )
-    assert "keeps 60 parameters in self.blocks (a plain list)" in first.message
-    assert "nn.ModuleList" in first.detail[0]
-    assert second.position == HERE
-    assert "5 parameters in overridden parameters()" in second.message
 
 
 def test_what_was_not_measured_is_told_with_all_that_is_known():
