@@ -27,25 +27,51 @@ else:
 CASES = cases_beside(__file__, "cases")
 
 
-def outcome(root, config):
+def outcome(root, text):
     """The lines that stand below a config."""
+    told, config = told_beside(text)
     name = "pyproject.toml" if config.startswith("# pyproject.toml") else "nparam-lint.toml"
     (root / name).write_text(config, "utf-8")
     (root / "train.py").touch()
     try:
-        settings = load_settings(root, None, {}, {})
+        settings = load_settings(root, None, told["$"], told["--"])
     except ConfigError as error:
         return [f"! {without_reason(fault, name)}" for fault in error.problems]
-    default, lines = Settings(root, settings.config), []
+    lines = differing(Settings(root, settings.config), settings, root)
+    for file in told["?"]:
+        found = differing(settings, settings.for_file(file), root)
+        lines += [f"{file} {line}" for line in found or ["has no other"]]
+    return lines
+
+
+def told_beside(text):
+    """What the environment says (`$ NAME=value`), and the command line (`$ --name value`); files
+    that are asked about (`? path`); and the config."""
+    told, config = {"$": {}, "--": {}, "?": []}, []
+    for line in text.splitlines(keepends=True):
+        if found := re.fullmatch(r"\$ (?:--(\w+) |(\w+)=)(.*)\n", line):
+            option, name, value = found.groups()
+            told["--" if option else "$"][option or name] = value
+        elif line.startswith("? "):
+            told["?"].append(line[2:].strip())
+        else:
+            config.append(line)
+    return told, "".join(config)
+
+
+def differing(default, settings, root):
+    lines = []
     for key in Settings.__struct_fields__:
         value = getattr(settings, key)
+        if value == getattr(default, key):
+            continue
         if key == "arguments":
             at = settings.recipe_positions
             value = tuple(f"{t}: {text(recipe)}, {at[t]}" for t, recipe in value.items())
         if key == "extended":
             value = tuple(os.path.relpath(path, root) for path in value)
         items = value if key in TABLES else [value]
-        if value != getattr(default, key) and key != "recipe_positions":
+        if key != "recipe_positions":
             lines += [f"= {key}: {text(item)}" for item in items]
     return lines
 
@@ -57,6 +83,8 @@ def without_reason(fault, name):
     """Its place and message. How Python and its parser of TOML say what is wrong, they change."""
     message = re.sub(r"((not valid (Python|TOML)|a Python call): ).*", r"\1…", fault.message)
     path = fault.position.path
+    if not path:  # of what is no file
+        return message
     other = "" if path == name else f"{path}:"
     return f"{other}{fault.position.line}:{fault.position.column}: {message}"
 
@@ -104,7 +132,7 @@ ALONE = [parameter.values[1] for parameter in CASES if not parameter.values[1].f
 @pytest.mark.parametrize("case", ALONE, ids=lambda case: case.target)
 def test_the_schema_of_the_config_agrees(tmp_path, case):
     may_accept = "a_schema_cannot_read" in case.target
-    for entry in entries(case.asked):
+    for entry in entries(told_beside(f"{case.asked}\n")[1]):
         is_valid = Draft7Validator(config_schema()).is_valid(entry)
         lines = outcome(tmp_path, tomlkit.dumps(entry))
         is_read = not any(line.startswith("! ") for line in lines)
