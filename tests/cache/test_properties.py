@@ -10,6 +10,7 @@ night. For other and more of them:
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -20,8 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
-from cache_project import answer, install, link, net, new_environment, replayed, without_cache
-from case_books import Book
+from cache_project import answer, install, link, new_environment, replayed, without_cache
 from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from processes import without_progress
@@ -37,157 +37,27 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links, signals, environments of POSIX")
 
-TOP = "import os, sys\nTOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))"
-OUTER = "import os, sys\nsys.path.append(os.environ['OUTER'])"
-YAML = f"{TOP}\nimport yaml\nload = lambda n: yaml.safe_load(open(f'{{TOP}}/conf/{{n}}'))['width']"
-TRY = "try:\n    from {0} import W\nexcept ImportError:\n    W = 4"
-FILES = Book(Path(__file__).with_name("changing_files.txt")).files
-BY_PATH, DECORATED, SCRIPT = (FILES[f"{name}.py"] for name in ("by_path", "decorated", "script"))
-# What several models ask for, and one of them is told first.
-MEMORY, LOOKED = FILES["memory.py"], FILES["looked.py"]
-LAZY, WIDEN = FILES["lazy.py"], FILES["widen.py"]
-# Models, all of which are four wide at first. Each reads one thing; two may do the same: what is
-# done once for both must be known of each.
-MODELS = {
-    "plain": net("", 4).replace(":\n", ':\n    """nparam: 20"""\n', 1),
-    "configured": net("from net.config import WIDTH", "WIDTH"),
-    "file": net(YAML, "load('net.yaml')"),
-    "linked": net(YAML, "load('current')"),
-    "listing": net(TOP, "3 + len(os.listdir(TOP + '/conf/parts'))"),
-    "variable": net("import os", "int(os.environ.get('NET_WIDTH', 4))"),
-    "registered": net("from net import blocks, registry", "registry.R['b']()"),
-    "package": net("import extra", "extra.W"),
-    "shadowed": net("import widths", "widths.W"),
-    "ignored": net("from net.private import W", "W"),
-    "optional": net(TRY.format("fast"), "W"),
-    "optional_part": net(TRY.format("p.fast"), "W"),
-    "library": net("import colorsys", "getattr(colorsys, 'W', 4)"),
-    "late_directory": net(f"{TOP}\nsys.path.insert(0, TOP + '/late')\nfrom c import W", "W"),
-    "outside": net(f"{OUTER}\n{TRY.format('outer')}", "W"),
-    "outside_part": net(f"{OUTER}\nfrom outer_lib import W", "W"),
-    "namespace": net("from ns.layers import W", "W"),
-    "namespace_part": net("from p.q import c", "c.W"),
-    "split": net(
-        f"{TOP}\nsys.path[:0] = [TOP + '/lib', TOP + '/b']\nfrom parts.layers import W", "W"
-    ),
-    "barred": net("from common import W", "W"),
-    "star": net("from net.starred import *", "W"),
-    "in_constructor": net(
-        "def w():\n    from net import late_width\n    return late_width.W", "w()"
-    ),
-    "named": net("import importlib\nW = importlib.import_module('.by_name', 'net').W", "W"),
-    "by_path": net(f"{TOP}\n{BY_PATH}", "m.W"),
-    "run": net("import runpy\nW = runpy.run_module('net.ran')['W']", "W"),
-    "asked": net("from lazy import W", "W"),
-    "asked_too": net("from lazy import W", "W"),
-    "ignored_folder": net(f"{TOP}\nsys.path.append(TOP + '/own')\nfrom own_settings import W", "W"),
-    "once": net("from net.memory import load\nW = load()", "W"),
-    "once_too": net("from net.memory import load\nW = load()", "W"),
-    "once_late": net("from net.memory_late import load", "load()"),
-    "once_late_too": net("from net.memory_late import load", "load()"),
-    "looked": net("from net.looked_for import load\nW = load()", "W"),
-    "looked_too": net("from net.looked_for import load\nW = load()", "W"),
-    "above_link": net(f"{TOP}\nimport json\nW = json.load(open(TOP + '/nets/../cfg/x.json'))", "W"),
-    "decorated": DECORATED,
-    "script": SCRIPT,
-}
-PATHS = {name: f"net/{name}.py" for name in (*MODELS, "company")} | {"barred": "x/m/barred.py"}
-# What the project consists of: path → what it may contain, None where it may be missing; the first
-# is what it begins with.
-CONTENTS: dict[str, tuple[str | None, ...]] = {
-    **{PATHS[name]: (source,) for name, source in MODELS.items()},
-    "net/plain.py": (
-        MODELS["plain"],
-        MODELS["plain"].replace("Linear(4", "Linear(6"),
-        MODELS["plain"].replace("20", "28"),
-        MODELS["plain"].replace("self.a = nn", "self.b = nn"),
-        MODELS["plain"].replace('20"""', '20"""  # nparam: ignore[NPL001]'),
-        "class Net(:\n",
-        None,
-    ),
-    "net/config.py": ("WIDTH = 4\n", "WIDTH = 6\n", "WIDTH = 0\n", "WIDTH < 4\n", None),
-    "net/registered.py": (MODELS["registered"], MODELS["registered"].replace("']()", "']() + 0")),
-    "net/variable.py": (MODELS["variable"], MODELS["variable"].replace("4))", "6))")),
-    "net/late_directory.py": (MODELS["late_directory"], net("from c import W", "W")),
-    "conf/net.yaml": ("width: 4\n", "width: 6\n", "width: [\n", None),
-    "conf/a.yaml": ("width: 4\n", "width: 5\n"),
-    "conf/b.yaml": ("width: 6\n", "width: 7\n"),
-    "conf/parts/a": ("", None),
-    "conf/parts/b": (None, ""),
-    "net/registry.py": ("R = {}\nK = 4\n", "R = {}\nK = 6\n"),
-    "net/blocks.py": (
-        "from net import registry\nregistry.R['b'] = lambda: registry.K\n",
-        "from net import registry\nregistry.R['b'] = lambda: 8 + 00000000\n",
-    ),
-    # What one file leaves behind, another does not find.
-    PATHS["company"]: (
-        None,
-        net("from net import registry\nregistry.K = 9", 4),
-        net("import os\nos.environ['NET_WIDTH'] = '9'", 4),
-        net(f"{TOP}\nsys.path.insert(0, TOP + '/late')", 4),
-    ),
-    "net/private.py": ("W = 4\n", "W = 6\n", None),
-    "widths.py": ("W = 4\n", "W = 6\n"),
-    "c.py": ("W = 4\n",),
-    "p/__init__.py": ("",),
-    "p/q/c.py": ("W = 4\n",),
-    "ns/layers.py": ("W = 4\n",),
-    "lib/parts/layers.py": ("W = 4\n",),
-    "b/parts/layers.py": ("W = 6\n",),
-    "x/m/common.py": ("W = 4\n",),
-    "common.py": ("W = 6\n",),
-    "../project.out/outer_lib/__init__.py": (TRY.format(".inner"),),
-    "net/starred.py": ("from net.starred_width import *\n",),
-    "net/starred_width.py": ("W = 4\n", "W = 6\n"),
-    "net/late_width.py": ("W = 4\n", "W = 6\n"),
-    "net/by_name.py": ("W = 4\n", "W = 6\n"),
-    "conf/by_path.py": ("W = 4\n", "W = 6\n"),
-    "net/ran.py": ("W = 4\n", "W = 6\n"),
-    "lazy/__init__.py": (LAZY,),
-    "lazy/sub.py": ("W = 4\n", "W = 6\n"),
-    "own/own_settings.py": ("W = 4\n", "W = 6\n"),
-    "net/memory.py": (MEMORY,),
-    "net/memory_late.py": (MEMORY,),
-    "conf/net.json": ("4", "6"),
-    "net/looked_for.py": (LOOKED,),
-    "conf/big": (None, ""),
-    "../project.out/nets/x": ("",),
-    "../project.out/cfg/x.json": ("4", "6"),
-    "net/widen.py": (WIDEN, WIDEN.replace("K = 4", "K = 6")),
-    PATHS["script"]: (SCRIPT, SCRIPT.replace("default=4", "default=6")),
-    # What shadows, or is there all of a sudden
-    "widths/__init__.py": (None, "W = 6\n"),
-    "net/widths.py": (None, "W = 9\n"),
-    "fast.py": (None, "W = 6\n", "W = 7\n", "raise ImportError\n"),
-    "extra.py": (None, "W = 7\n"),
-    "yaml.py": (None, "def safe_load(file):\n    return {'width': 8}\n"),
-    "colorsys.py": (None, "W = 6\n"),
-    "p/fast.py": (None, "W = 6\n"),
-    "late/c.py": (None, "W = 6\n"),
-    "../project.out/outer.py": (None, "W = 6\n"),
-    "../project.out/outer_lib/inner.py": (None, "W = 6\n"),
-    "ns/__init__.py": (None, "from . import layers\nlayers.W = 6\n"),
-    "p/q/__init__.py": (None, "class c:\n    W = 6\n"),
-    "b/parts/__init__.py": (None, ""),
-    "x/m/typing_extensions.py": (None, ""),
-    "net/__init__.py": ("", "import os\nos.environ.setdefault('NET_WIDTH', '8')\n", None),
-    "nparam-lint.toml": (
-        '[budgets]\n"net/configured.py::Net" = 20\n',
-        '[budgets]\n"net/configured.py::Net" = 28\n',
-        '[budgets]\n"net/configured.py::Not" = 28\n',
-        'exclude = ["net/plain.py"]\n',
-        'extend = "base.toml"\n',
-        'select = ["NPL101"]\n',
-        "[budgets\n",
-        None,
-    ),
-    "base.toml": (None, 'ignore = ["NPL003", "NPL004"]\n', '[budgets]\n"net/file.py::Net" = 20\n'),
-    ".gitignore": (
-        "net/private.py\nown/\n",
-        "net/private.py\nown/\nfast.py\n",
-        "net/private.py\nown/\nnet/plain.py\n",
-    ),
-}
+
+def read_contents() -> dict[str, tuple[str | None, ...]]:
+    """What the project consists of: path → what it may contain, None where it is missing; the first
+    is what it begins with."""
+    text = Path(__file__).with_name("changing_files.txt").read_text("utf-8")
+    contents = {}
+    for head, body in re.findall(r"(?ms)^===== ([^\n]*)\n(.*?)(?=^=====|\Z)", text):
+        path, _, state = head.partition(" ")
+        first, *others = re.split(r"(?m)^(----- or(?: is missing)?)\n", body)
+        pairs = zip(others[::2], others[1::2], strict=True)
+        variants = (None if "missing" in kind else text for kind, text in pairs)
+        contents[path] = (None if state == "is missing" else first, *variants)
+        if state == "(a model)":
+            PATHS[Path(path).stem] = path
+    return contents
+
+
+PATHS = {}  # of the models, by their names
+CONTENTS = read_contents()
+MODELS = [*PATHS]
+PATHS["company"] = "net/company.py"  # what it leaves behind, another file does not find
 CHECK = ("check", "--format", "json")
 COMMANDS: tuple[tuple[str, ...], ...] = (
     CHECK,
