@@ -7,54 +7,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from case_books import Case, ProjectBook, cases_beside
 from sample_files import write_files
 from worker_runs import PYTHON, Run, run, snapshot
 
-# What can be left behind, one of each kind -> what stands in a module that several files import as
-# `held`; what leaves a mark, there or in Python and torch; an expression that is true where the
-# mark is seen. What processes share that are forked from one is not in their memory alone.
-MARKS = {
-    "a value of a module": ("count = [0]", "held.count[0] += 1", "held.count[0]"),
-    "the place in an open file": (
-        "import os\nfile = os.open(__file__, os.O_RDONLY)",
-        "os.read(held.file, 1)",
-        "os.lseek(held.file, 0, os.SEEK_CUR)",
-    ),
-    "memory of several processes": (
-        "import mmap\nmemory = mmap.mmap(-1, 1)",
-        "held.memory[0] = 1",
-        "held.memory[0]",
-    ),
-    "a shared tensor": (
-        "import torch\nt = torch.zeros(2, device='cpu').share_memory_()",
-        "held.t[0] = 1",
-        "held.t[0].item()",
-    ),
-    "the work of a thread": (
-        "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\n"
-        "box = []\npool.submit(int).result()",
-        "held.pool.submit(held.box.append, 1).result()",
-        "held.pool.submit(len, held.box).result()",
-    ),
-    "the environment": ("", "os.environ['MARK'] = '1'", "'MARK' in os.environ"),
-    "the directory": ("", "os.chdir('/')", "os.getcwd() == '/'"),
-    "a temporary file": (
-        "",
-        "open(tempfile.gettempdir() + '/mark', 'w').close()",
-        "os.path.exists(tempfile.gettempdir() + '/mark')",
-    ),
-    "the default dtype": (
-        "",
-        "torch.set_default_dtype(torch.float64)",
-        "torch.get_default_dtype() is torch.float64",
-    ),
-    "a function of Python": ("", "json.loads = lambda text: 1", "json.loads('0')"),
-    "a layer in the place of another": (
-        "",
-        "nn.LayerNorm = nn.Identity",
-        "nn.LayerNorm is nn.Identity",
-    ),
-}
+CASES = cases_beside(__file__, "marks")
 IMPORTS = """\
 import json, os, tempfile
 import torch
@@ -84,7 +41,9 @@ TARGETS = {
 @pytest.fixture(scope="module")
 def together(tmp_path_factory: pytest.TempPathFactory) -> Run:
     root = tmp_path_factory.mktemp("together")
-    for number, (held, mark, seen) in enumerate(MARKS.values()):
+    for case in (parameter.values[1] for parameter in CASES):
+        number, files = case.number, {name: text.decode() for name, text in case.files.items()}
+        held, mark, seen = (files.get(name, "").strip() for name in ("held.py", "mark", "seen"))
         (root / f"held_{number}.py").write_text(held)
         start = IMPORTS.format(number=number)
         marks = NET.format(name="Marks", before=mark, width=8)
@@ -95,14 +54,17 @@ def together(tmp_path_factory: pytest.TempPathFactory) -> Run:
         (root / f"early_{number}.py").write_text(f"{start}{mark}\n{quiet}")
         (root / f"late_{number}.py").write_text(start + sees)
         (root / f"both_{number}.py").write_text(start + both)
-    return run(root, [name.format(number) for number in range(len(MARKS)) for name in TARGETS])
+    return run(root, [name.format(number) for number in range(len(CASES)) for name in TARGETS])
 
 
-@pytest.mark.parametrize("name", MARKS)
-def test_a_model_is_counted_as_if_it_were_alone(together: Run, name: str) -> None:
-    number = [*MARKS].index(name)
-    totals = {target: together.measured(target.format(number)).counts.total for target in TARGETS}
-    assert totals == TARGETS
+@pytest.mark.parametrize(("book", "case"), CASES)
+def test_a_model_is_counted_as_if_it_were_alone(
+    together: Run, book: ProjectBook, case: Case, request: pytest.FixtureRequest
+) -> None:
+    names = {target: target.format(case.number) for target in TARGETS}
+    totals = {target: together.measured(name).counts.total for target, name in names.items()}
+    said = "not seen" if totals == TARGETS else f"{totals}"
+    book.check(case.number, said, update=request.config.getoption("update"))
 
 
 def edit_unseen(path: Path, new: str) -> None:
