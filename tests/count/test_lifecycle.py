@@ -7,6 +7,7 @@ import collections
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from case_books import cases_beside
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,6 +31,8 @@ from nparam_lint.worker.tracing.failures import Ending
 if TYPE_CHECKING:
     import random
     from collections.abc import Callable, Sequence
+
+    from case_books import Case, ProjectBook
 
 ROOT = "/project"
 DEATH = Ending("died", "was killed")
@@ -208,78 +211,44 @@ def failed(body: str, code: str = "NPL004", **more: bool) -> events.Result:
     return result(0, code, body, **more)
 
 
-def lost(body: str, **more: bool) -> events.Result:
-    """Another way to import may do."""
-    return result(0, "NPL003", body, next_attempt=True, **more)
+def event_of(line: str) -> Any:
+    """What a line of a book says; None: the round is over."""
+    word, *rest = line.split()
+    if word == "next":
+        return NEXT
+    if word == "built":
+        return result(int(rest[0]), kept="not" not in rest)
+    if word == "failed":
+        number, code, body, *flags = rest
+        return result(int(number), code, body, **dict.fromkeys(flags, True))
+    if word == "rung":
+        return events.RungFailed(int(rest[0]), rest[1:])
+    if word in ("packages", "guards"):
+        return events.KINDS[word](rest)
+    if word == "read":
+        return events.FilesRead(b"{}")
+    if word == "running":
+        return events.Running(rest[0])
+    return events.KINDS[word](*map(int, rest))
 
 
-NEXT = None  # the round is over
+NEXT = None
 FIRST = f"{ROOT}/net.py"
-GPU = {"asks_gpu": True}
-# The jobs of a run, and what is told by the process of the group that has the job of an event, or
-# of the first one.
-LIVES: dict[str, tuple[JobRun, list[Any]]] = {
-    "what imports alike is one group; the first shows what others import": (
-        run_of("pkg.a", "net", "pkg.b", "pkg.a", cores=4),
-        [events.Packages(["timm"])],
-    ),
-    "the largest group is first": (run_of("net", "pkg.a", "pkg.b", cores=5), []),
-    "one core": (run_of("net", "other", cores=1), []),
-    "what was built at once rests on one process": (run_of("net", "net"), [result(0), result(1)]),
-    "every way to import is tried strictly, then tolerantly; the first failure is told": (
-        run_of("net", attempts=2),
-        [lost("a"), NEXT, lost("b"), NEXT, lost("c"), NEXT, lost("d")],
-    ),
-    "what git lacks is told, and not tolerated": (
-        run_of("net", attempts=2),
-        [lost("a"), NEXT, lost("b", not_tracked=True)],
-    ),
-    "also where it is first": (
-        run_of("net", attempts=2),
-        [lost("a", not_tracked=True), NEXT, lost("b")],
-    ),
-    "what is right with a GPU": (run_of("net"), [failed("a", **GPU), NEXT, result(0)]),
-    "what fails with a GPU, too, is told as it failed first": (
-        run_of("net"),
-        [failed("a", **GPU), NEXT, failed("b")],
-    ),
-    "what another GPU would change": (
-        run_of("net"),
-        [failed("a", **GPU), NEXT, failed("b", depends_on_gpu=True)],
-    ),
-    "an import without a GPU": (
-        run_of("net", attempts=2),
-        [failed("a", "NPL003", **GPU), NEXT, failed("b")],
-    ),
-    "no import, without a GPU": (
-        run_of("net", attempts=2),
-        [lost("a"), NEXT, failed("b", **GPU), NEXT, failed("c")],
-    ),
-    "an import, then another without a GPU": (
-        run_of("net", attempts=2),
-        [lost("a"), NEXT, failed("b", "NPL003", **GPU), NEXT, failed("c")],
-    ),
-    "what is imported by another path, and fails then, is imported tolerantly": (
-        run_of("net", attempts=2),
-        [lost("a"), NEXT, failed("b"), NEXT, result(0)],
-    ),
-    "models that a group built by itself go on alone": (
-        run_of("net", "net"),
-        [events.RungFailed(0, ["meta"]), events.RungFailed(1, ["meta"]), NEXT],
-    ),
-    "what rests on a file that killed is not kept": (
-        run_of("pkg"),
-        [result(0)._replace(kept=False)],
-    ),
-    "only guards that are on everywhere are told": (
-        run_of("net"),
-        [events.Guards(["a", "b", "c"]), events.Guards(["c", "b"])],
-    ),
-    "after the end nothing is told": (
-        run_of("net"),
-        [result(0), result(0), events.FilesRead(b"{}"), events.Building(0)],
-    ),
-}
+
+
+@pytest.mark.parametrize(("book", "case"), cases_beside(__file__, "lives"))
+def test_what_becomes_of_jobs(
+    book: ProjectBook, case: Case, request: pytest.FixtureRequest
+) -> None:
+    first, *lines = case.asked.split("\n")
+    names, *options = first.removeprefix("jobs ").split("; ")
+    heard = [event_of(line) for line in lines]
+    if book.path.stem == "deaths":
+        said = told_death(names.split(), heard, "waited" in options)
+    else:
+        more = {key: int(number) for key, number in map(str.split, options)}
+        said = told_life(run_of(*names.split(), **more), heard)
+    book.check(case.number, said, update=request.config.getoption("update"))
 
 
 def told_life(run: JobRun, heard: Sequence[Any]) -> str:
@@ -296,7 +265,7 @@ def told_life(run: JobRun, heard: Sequence[Any]) -> str:
             lines.append(f"{text(event)} → {texts(run.handle(group, event))}")
     state = "over" if run.is_over else f"to be tried again: {[job.id for job in run.retry]}"
     guards = f", guards {run.guards}" if run.guards else ""
-    return "\n".join([*lines, f"{state}, {run.width} at a time{guards}", ""])
+    return "\n".join([*lines, f"{state}, {run.width} at a time{guards}"])
 
 
 FAR = jobs("pkg", "pkg.a", "pkg.b", "pkg.a.c")
@@ -325,41 +294,6 @@ def told_branch(branch: Branch, heard: Sequence[tuple[int, Any]]) -> str:
     return "\n".join([*lines, ""])
 
 
-# Jobs, what was heard of the process of their group, and whether it waited before; then it died.
-DEATHS: dict[str, tuple[list[str], list[Any], bool]] = {
-    "one that was built": (["net"], [events.Building(0)], False),
-    "of several that were built": (["net", "net"], [events.Building(0)], False),
-    "what ran a file": (["net"], [events.Importing(0), events.Running(FIRST)], False),
-    "what ran a file of one": (
-        ["net", "other"],
-        [events.Importing(0), events.Running(f"{ROOT}/other.py")],
-        False,
-    ),
-    "what ran no file": (["net", "other"], [events.Importing(0)], False),
-    "after all was imported": (
-        ["net", "other"],
-        [events.Importing(0), events.Running(FIRST), events.Imported()],
-        False,
-    ),
-    "which builds by itself": (
-        ["net"],
-        [events.Importing(0), events.Running(FIRST), events.Building(0)],
-        False,
-    ),
-    "before anything": (["net", "net"], [], False),
-    "all were answered": (["net"], [result(0)], False),
-    "what waited begins again": (["net", "other"], [], True),
-    "what waited, and imported": (["net"], [events.Importing(0)], True),
-    "what waited, and built": (["net"], [events.Building(0)], True),
-    "what waited, and had built": (["net", "net"], [events.Building(0), result(0)], True),
-    "what forks would share gives each job a process": (
-        ["net", "net"],
-        [events.Unforkable()],
-        False,
-    ),
-}
-
-
 def told_death(modules: Sequence[str], heard: Sequence[Any], has_waited: bool) -> str:
     """What becomes of a group whose process has died, of one to which it happens again, and of the
     files that were run."""
@@ -370,15 +304,11 @@ def told_death(modules: Sequence[str], heard: Sequence[Any], has_waited: bool) -
         begun = [one for event in heard for one in group.hear(event) or ()]
         lines += [f"begun: {texts(begun)}"] if begun else []
         lines.append(texts(group.died(DEATH, files)))
-    return "\n".join([*lines, f"read in part: {files.suspects}, not at all: {files.barred}", ""])
+    return "\n".join([*lines, f"read in part: {files.suspects}, not at all: {files.barred}"])
 
 
-def test_lives(expected: Callable[[dict[str, str]], None]) -> None:
-    expected(
-        {name: told_life(*life) for name, life in LIVES.items()}
-        | {name: told_branch(*life) for name, life in BRANCHES.items()}
-        | {f"died: {name}": told_death(*life) for name, life in DEATHS.items()}
-    )
+def test_branches(expected: Callable[[dict[str, str]], None]) -> None:
+    expected({name: told_branch(*life) for name, life in BRANCHES.items()})
 
 
 def test_cores_go_from_a_group_that_has_ended_to_another():
