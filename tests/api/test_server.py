@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
+from case_books import Book
 from editor import Editor
 from lsprotocol import types
 from processes import has_reader, reading
@@ -13,42 +14,8 @@ from sample_repository import Sample
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-LAYER = """\
-import torch.nn as nn
-
-
-class Block(nn.Module):
-    def __init__(self, d):
-        super().__init__()
-        self.up = nn.Linear(d, 4 * d)
-        self.down = nn.Linear(4 * d, d)
-"""
-NET = '''\
-import torch.nn as nn
-
-from layer import Block
-\f
-
-class Net(nn.Module):
-    """A net ✓ 😀.
-
-    😀 nparam, in words
-    nparam: 99_914
-    """
-
-    def __init__(self, d=64, n=3):
-        super().__init__()
-        self.h = nn.ModuleList([Block(d) for _ in range(n)])
-        self.fc = nn.Linear(d, 10)
-
-
-class Small(nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.parts = [nn.Linear(2, 2)]
-        for part in self.parts:
-            part.bias = None
-'''
+FILES = Book(Path(__file__).with_name("server_files.txt")).files
+LAYER, NET = FILES["layer.py"], FILES["net.py"]
 
 
 def changed(path):
@@ -60,7 +27,7 @@ def changed(path):
 def root(tmp_path_factory, environ):
     sample = Sample.create(tmp_path_factory.mktemp("server") / "project", environ)
     config = '[tool.nparam-lint]\ndevice = "meta"\n'
-    sample.committed({"layer.py": LAYER, "net.py": NET, "pyproject.toml": config})
+    sample.committed(FILES | {"pyproject.toml": config})
     return sample.path
 
 

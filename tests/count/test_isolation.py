@@ -101,39 +101,3 @@ def test_bytecode_is_never_believed(tmp_path: Path) -> None:
     done = run(tmp_path, targets)
     assert [done.measured(target).counts.total for target in targets] == [768, 768, 768]
     assert snapshot(tmp_path) == before
-
-
-CHANGING = '''\
-from dataclasses import dataclass
-
-from torch import nn
-
-
-@dataclass
-class Config:
-    d: int = 5
-
-
-class Scaled(nn.Module):
-    """nparam: 4*d**2 + 2*d"""
-
-    def __init__(self, cfg: Config):
-        super().__init__()
-        cfg.d *= 2
-        self.l = nn.Linear(cfg.d, cfg.d)
-
-
-class Popped(nn.Module):
-    """nparam(cfg={'w': 5, 'k': 3}): cfg['w']*(cfg['w'] + 1)"""
-
-    def __init__(self, cfg):
-        super().__init__()
-        w = cfg.pop("w")
-        self.l = nn.Linear(w, w)
-'''
-
-
-def test_a_formula_is_about_what_is_given(tmp_path, nparam_lint):
-    done = nparam_lint("nets.py", cwd=write_files(tmp_path, {"nets.py": CHANGING}))
-    assert done.returncode == 0, done.stdout
-    assert "2 budgets hold" in done.stdout

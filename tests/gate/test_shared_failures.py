@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 from model_source import model_class
 from pages import pages, write_files_of
@@ -42,59 +41,10 @@ def test_of_many_findings_the_later_ones_are_short(tmp_path, nparam_lint):
     assert not any("since" in text for text in texts)
 
 
-ENDS = """\
-import ctypes
-import os
-import time
-
-from torch import nn
-
-
-def read(at):
-    return ctypes.string_at(at)
-
-
-class Crashes(nn.Module):
-    '''nparam: 72'''
-
-    def __init__(self):
-        super().__init__()
-        read(0)
-
-
-class Exits(nn.Module):
-    '''nparam: 72'''
-
-    def __init__(self):
-        super().__init__()
-        print("no licence for this machine", flush=True)
-        os._exit(3)
-
-
-class Takes(nn.Module):
-    '''nparam: 72'''
-
-    def __init__(self):
-        super().__init__()
-        self.table = bytearray(2**60)
-
-
-class Waits(nn.Module):
-    '''nparam: 72'''
-
-    def __init__(self):
-        super().__init__()
-        while True:
-            time.sleep(1)
-"""
-
-
-def test_how_a_process_ended_is_told_in_words(tmp_path, nparam_lint, expected):
-    write_files(tmp_path, {"ends.py": ENDS})
-    done = nparam_lint("-qv", "--timeout", "3", cwd=tmp_path, COLUMNS="200")
-    text = done.stdout.partition("\nFor an explanation")[0]
-    expected({"check -qv": re.sub(r"(?m)^    \|(?! no licence).*\n", "", text)})
-    # The stack, of whoever wants to know more.
+def test_the_stack_of_a_process_that_ended(tmp_path, nparam_lint):
+    """Of whoever wants to know more than is on pages/ends.md."""
+    write_files_of(pages(__file__)["ends"], tmp_path)
+    text = nparam_lint("-qv", "--timeout", "3", cwd=tmp_path, COLUMNS="200").stdout
     assert "    | Fatal Python error: Segmentation fault\n" in text
     assert f'    |   File "{tmp_path}/ends.py", line 9 in read\n' in text
     assert "    | Timeout (0:00:02.700000)!\n" in text

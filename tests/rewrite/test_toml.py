@@ -11,25 +11,7 @@ from nparam_lint.rewrite.edits import Unsafe
 from nparam_lint.rewrite.number_style import restate
 
 PROJECT, OURS = "pyproject.toml", "nparam-lint.toml"
-FILE = '''\
-# ours
-[tool.nparam-lint.budgets]   # head
-"a.py::A" =   1_000 # x
-'b.py::B' = '124M'  # y
-"c.py::C" = [ "25.56M",  # one
-   "<= 26M", 25560000,
-]
-"d.py::D[bytes]" = { budget = "7.1MB \\u00b1 2%", reason = "r", tolerance = "1%" }
-"e.py::E" = """~58k"""
-  "f.py::F"=5
-
-[tool.nparam-lint.budgets."g.py::G"] # sub
-tolerance = "1%"
-budget = 124_475_904
-
-[tool.other]
-"a.py::A" = 1_000
-'''
+NUMBERS = cases_beside(__file__, "config_numbers")
 
 
 def rewritten(text, count, keys=None, file=PROJECT):
@@ -47,7 +29,8 @@ def rewritten(text, count, keys=None, file=PROJECT):
 
 
 def test_the_keys_are_in_the_order_of_the_settings():
-    assert [key[2:] for key in toml_edits.budget_keys(FILE, PROJECT)] == [
+    text = NUMBERS[0].values[1].files[PROJECT].decode()
+    assert [key[2:] for key in toml_edits.budget_keys(text, PROJECT)] == [
         ("budgets", "a.py::A"),
         ("budgets", "b.py::B"),
         ("budgets", "c.py::C", 0),
@@ -60,7 +43,7 @@ def test_the_keys_are_in_the_order_of_the_settings():
     ]
 
 
-@pytest.mark.parametrize(("book", "case"), cases_beside(__file__, "config_numbers"))
+@pytest.mark.parametrize(("book", "case"), NUMBERS)
 def test_what_another_count_changes(book, case, request):
     ((file, content),) = case.files.items()
     count, *key = case.asked.split()
