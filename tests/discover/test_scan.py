@@ -1,22 +1,17 @@
 from __future__ import annotations
 
-from textwrap import dedent
 from typing import TYPE_CHECKING
 
 import pytest
 from case_books import cases_beside
 
-from nparam_lint.discover.definitions import Parameter
 from nparam_lint.discover.scan import scan_source
 
 if TYPE_CHECKING:
     from case_books import Case, ProjectBook
 
+    from nparam_lint.discover.definitions import Parameter
     from nparam_lint.discover.scan import FileFacts
-
-
-def scan(source: str) -> FileFacts:
-    return scan_source("m.py", dedent(source).lstrip("\n").encode())
 
 
 def docstring_of(facts: FileFacts, source: str) -> str:
@@ -44,11 +39,39 @@ def problem_of(facts: FileFacts, _: str) -> str:
     return f"{problem.position}:{problem.position.column} {problem.message}" if problem else "none"
 
 
+def whole(facts: FileFacts, _: str) -> str:
+    lines = []
+    for one in facts.classes:
+        lines.append(f"class {one.qualname}: {', '.join(one.bases)}".rstrip(": "))
+        lines += [f"  field {parameter(field)}" for field in one.fields or ()]
+        if one.init:
+            lines += [f"  takes {parameter(taken)}" for taken in one.init.parameters]
+        lines += ["  declares a budget"] * one.declares
+    lines += [
+        f"function {one.qualname}" + ", declares a budget" * one.declares for one in facts.functions
+    ]
+    for one in facts.imports:
+        name = f" {one.name}" if one.name else ""
+        lines.append(f"import {'.' * one.level}{one.module}{name} as {one.bound}")
+    lines += [f"{name} is {other}" for name, other in facts.aliases]
+    lines += [f"exports {name}" for name in sorted(facts.exports or ())]
+    return "\n".join([*lines, f"names: {', '.join(sorted(facts.names))}"])
+
+
+def parameter(one: Parameter) -> str:
+    needed = "!" * (one.required and not one.kind.startswith("var"))
+    kind = "" if one.kind == "positional" else f" ({one.kind})"
+    annotation = f": {one.annotation}" if one.annotation else ""
+    default = f" = {one.default}" if one.default else ""
+    return f"{one.name}{needed}{annotation}{default}{kind}"
+
+
 TOLD = {
     "docstrings": docstring_of,
     "returned": returned,
     "annotations": annotations,
     "problems": problem_of,
+    "wholes": whole,
 }
 
 
@@ -58,103 +81,6 @@ def test_what_a_file_says(book: ProjectBook, case: Case, request: pytest.Fixture
     facts = scan_source("m.py", source)
     said = TOLD[book.path.stem](facts, source.decode(errors="replace"))
     book.check(case.number, said, update=request.config.getoption("update"))
-
-
-def test_constructor_parameters_as_written() -> None:
-    (facts,) = scan(
-        """
-        class Net(nn.Module):
-            def __init__(self, a, b: int = 3, *args, c: "Config", d=dict(
-                    x=1), **kw):
-                '''nparam: 5'''
-        """
-    ).classes
-    assert facts.init is not None
-    assert facts.init.parameters == (
-        Parameter("a", True),
-        Parameter("b", False, "int", "3"),
-        Parameter("args", False, kind="varargs"),
-        Parameter("c", True, '"Config"', kind="keyword"),
-        Parameter("d", False, None, "dict( x=1)", "keyword"),
-        Parameter("kw", False, kind="varkwargs"),
-    )
-    assert facts.declares
-
-
-@pytest.mark.parametrize(
-    ("line", "declares"),
-    [("nparam: 5", True), ("- nparam[bytes]: 5", True), ("nparam : int", False)],
-)
-def test_what_declares_a_budget(line: str, declares: bool) -> None:
-    source = f'def f():\n    """F.\n\n    {line}\n    """\n'
-    (facts,) = scan_source("m.py", source.encode()).functions
-    assert facts.declares is declares
-
-
-def test_dataclass_fields_are_the_constructor() -> None:
-    (facts,) = scan(
-        """
-        @dataclasses.dataclass(eq=False)
-        class Net(nn.Module):
-            kind: ClassVar[str] = "net"
-            dim: int
-            depth: int = 2
-            sizes: list[int] = field(default_factory=list)
-            cache: dict = field(default=None, init=False)
-        """
-    ).classes
-    assert facts.fields == (
-        Parameter("dim", True, "int"),
-        Parameter("depth", False, "int", "2"),
-        Parameter("sizes", False, "list[int]", "list()"),
-    )
-
-
-def test_classes_count_wherever_an_import_would_find_them() -> None:
-    facts = scan(
-        """
-        try:
-            import x
-        except ImportError:
-            class A(Base[T], call()):
-                class Inner(b.C): pass
-        if flag:
-            class B: pass
-        else:
-            with y as z:
-                class C: pass
-        def f():
-            class Hidden: pass
-        if __name__ == "__main__":
-            class Main: pass
-        if "__main__" == __name__:
-            class Turned: pass
-        """
-    )
-    found = {item.qualname: item.bases for item in facts.classes}
-    assert found == {"A": ("Base",), "A.Inner": ("b.C",), "B": (), "C": ()}
-    assert facts.names == {"x", "A", "B", "C", "f", "z"}
-
-
-def test_imports_and_aliases() -> None:
-    facts = scan(
-        """
-        import a.b, c.d as e
-        from ..f import (g as h, i)
-        from j import *
-        Base = nn.Module if x else Other
-        __all__ = ["Base"]
-        """
-    )
-    assert [(i.module, i.level, i.name, i.bound) for i in facts.imports] == [
-        ("a", 0, None, "a"),
-        ("c.d", 0, None, "e"),
-        ("f", 2, "g", "h"),
-        ("f", 2, "i", "i"),
-        ("j", 0, "*", "*"),
-    ]
-    assert facts.aliases == (("Base", "nn.Module"), ("Base", "Other"))
-    assert facts.exports == {"Base"}
 
 
 @pytest.mark.parametrize(
