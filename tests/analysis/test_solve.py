@@ -6,6 +6,7 @@ import time
 from itertools import product
 
 import pytest
+from case_books import cases_beside
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -137,26 +138,17 @@ def test_of_equally_good_ones_the_most_usual_comes_first():
 # --- what was asked ---------------------------------------------------------------------------
 
 
-def asked_of(text, *unknowns):
-    given = {name: Unknown(name, base=8) for name in unknowns}
-    return told_apart(given, rules_of(text))
-
-
-def test_one_condition_is_told_apart():
-    found = asked_of(
-        "heads == 8 and 4*d_model == d_ff and 256 <= d_model < 1024 and d_model % 3 == 0"
-        " and depth > 1",
-        "d_model",
-        "d_ff",
-        "depth",
-    )
-    assert {name: factored(tie, []) for name, tie in found.ties.items()} == {
-        "heads": "8",
-        "d_ff": "4*d_model",
-    }
-    ranges = {name: (u.low, u.high) for name, u in found.unknowns.items()}
-    assert ranges == {"d_model": (256, 1023), "depth": (2, None)}
-    assert "d_model % 3 == 0" in [rule.text for rule in found.rules]
+@pytest.mark.parametrize(("book", "case"), cases_beside(__file__, "conditions"))
+def test_what_was_asked_is_told_apart(book, case, request):
+    names, text = case.asked.split(": ")
+    given = {name: Unknown(name, base=8) for name in names.split()}
+    found = told_apart(given, rules_of(text))
+    said = [f"{name} = {factored(tie, [])}" for name, tie in found.ties.items()]
+    for name, unknown in found.unknowns.items():
+        ends = ("" if end is None else end for end in (unknown.low, unknown.high))
+        said.append(f"{name}: {'..'.join(map(str, ends))}")
+    said += [rule.text for rule in found.rules]
+    book.check(case.number, "\n".join(said), update=request.config.getoption("update"))
 
 
 @pytest.mark.parametrize(
@@ -186,17 +178,3 @@ def test_a_condition_holds_where_its_formula_does(text):
         except FormulaError:
             holds = False
         assert requirements.hold({"n": n, "d": d}) is holds
-
-
-def test_ties_go_in_no_circle():
-    found = asked_of("d_ff == 4*d_model and d_model == d_ff/4", "d_model", "d_ff")
-    assert [*found.ties] == ["d_ff"]
-    assert [rule.text for rule in found.rules] == ["d_model == d_ff/4"]
-    chain = asked_of("depth == 2*d_ff and d_ff == 4*d_model", "d_model")
-    assert [*chain.ties] == ["d_ff", "depth"]  # each after what it is computed from
-
-
-def test_what_follows_from_no_unknown_is_a_condition():
-    found = asked_of("d_ff == 4*d_model", "d_ff")
-    assert ([*found.unknowns], found.ties) == (["d_ff"], {})
-    assert [rule.text for rule in found.rules] == ["d_ff == 4*d_model"]

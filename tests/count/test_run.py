@@ -222,44 +222,25 @@ def test_results_that_come_at_the_wrong_time_count_nothing(
     assert why == "the worker ended without a result for it"
 
 
-def failing(**fields: object) -> str:
-    return f"r = dict(dict(event='result', id=0, ok=False, code='NPL004', reason='x'), **{fields})"
+FAILED = {"event": "result", "id": 0, "ok": False, "code": "NPL004", "reason": "x"}
 
 
-RUINED = {
-    "no id": "del r['id']",
-    "list for an id": "r['id'] = [0]",
-    "text for an id": "r['id'] = '0'",
-    "true for an id": "r['id'] = False",
-    "no ok": "del r['ok']",
-    "fraction for a count": "r['modules'][0]['total'] = 40.5",
-    "true for a count": "r['modules'][0]['total'] = True",
-    "text for a count": "r['modules'][0]['total'] = '40'",
-    "negative count": "r['modules'][0]['total'] = -40",
-    "no rows": "del r['modules']",
-    "rows that do not add up": "r['modules'][0]['total'] = 41",
-    "frozen parameters that do not add up": "r['modules'][0]['frozen'] = 1",
-    "rows without a root": "r['modules'] = []",
-    "list for devices": "r['devices'] = ['meta']",
-    "failure without a reason": failing(cause="died", reason=None),
-    "failure of no cause": failing(),
-    "failure of another cause": failing(cause="it failed"),
-    "failure of no code": failing(cause="died", code=""),
-    "failure of another code": failing(cause="died", code="NPL998"),
-}
-
-
-@pytest.mark.parametrize("case", RUINED)
-def test_an_answer_that_cannot_be_read(jobs: list[Order], results: list[Frame], case: str) -> None:
-    space = {"r": copy.deepcopy(results[0])}
-    exec(RUINED[case], space)
+@pytest.mark.parametrize(("book", "case"), cases_beside(__file__, "ruined"))
+def test_an_answer_that_cannot_be_read(
+    jobs: list[Order],
+    results: list[Frame],
+    book: ProjectBook,
+    case: Case,
+    request: pytest.FixtureRequest,
+) -> None:
+    space = {"r": copy.deepcopy(results[0]), "failed": FAILED}
+    exec(case.asked, space)
     answers, _ = read(jobs, READY, space["r"], END)
-    if case.endswith("an id") or case == "no id":
-        assert answers.measurements == {}
-    else:
+    said = "no answer"
+    if answers.measurements:
         failure = not_measured(answers)
-        assert (failure.code, failure.cause) == ("NPL005", "unreadable")
-        assert failure.reason.startswith("the worker's answer cannot be read (")
+        said = f"{failure.code} {failure.cause}: {failure.reason}"
+    book.check(case.number, said, update=request.config.getoption("update"))
 
 
 # --- what a worker does beside -----------------------------------------------------------------
