@@ -1,12 +1,8 @@
-"""Devices, and files that are not there; what is counted and found is on pages/*_projects.md."""
+"""Devices; what is counted and found is on pages/*_projects.md."""
 
 import json
 
 import pytest
-from model_source import TORCH, model_class
-from sample_repository import Sample
-
-# --- devices --------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -57,32 +53,3 @@ def test_cuda_is_compared_with_meta_parameter_by_parameter(on_device):
         assert on_cuda["bytes"] >= 4 * 20
         message = report["findings"][0]["message"]
         assert "different parameters on meta and on the CPU" in message
-
-
-# --- what is not there -----------------------------------------------------------------------
-
-
-def test_what_a_partial_clone_lacks_is_said(tmp_path, environ, nparam_lint):
-    source = Sample.create(tmp_path / "source", environ)
-    net = TORCH + model_class("Net", "self.layer = nn.Linear(2, 3)", doc="nparam: 12")
-    source.committed({"nets/net.py": net, "nets/a.png": "", "a.py": ""})
-    source.git("config", "uploadpack.allowFilter", "true")
-    clone = Sample(tmp_path / "clone", source.environ)
-    lazy = ("clone", "--quiet", "--filter=blob:none", "--no-checkout")
-    source.git(*lazy, source.path.as_uri(), clone.path)
-    clone.git("sparse-checkout", "set", "--no-cone", "/a.py")
-    clone.git("checkout", "--quiet")
-
-    def checked(*options):
-        options = "--staged", "--declared", "--format", "concise", *options
-        done = nparam_lint(*options, cwd=clone.path, **clone.environ)
-        return done.returncode, done.stdout
-
-    where = "outside of the sparse checkout, not in this clone"
-    said = f"nets/net.py:1:1: error: NPL003 not checked: nets/net.py, {where}\n"
-    assert checked() == (1, said)
-    assert checked("nets/net.py") == (1, said)
-    assert checked("a.py") == (1, said.replace("nets/net.py:", "a.py:", 1))  # which it may import
-    clone.git("cat-file", "-p", "HEAD:nets/net.py")  # which fetches it
-    said = "nets/net.py:4:16: error: NPL001 Net has 9 parameters, declared 12: -3 (-25.00 %)\n"
-    assert checked() == (1, said)
