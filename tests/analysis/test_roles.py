@@ -90,6 +90,7 @@ def roles_of_model(asked):
             types[name] = rest
     model = measured(shapes, types, ties)
     found = find_roles(model)
+    assert sum(found.counts.values()) == model.counts.total
     lines = []
     for part, times in grouped(found.parts):
         often = f" ({times}×)" if times > 1 else ""

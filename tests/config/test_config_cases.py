@@ -47,7 +47,7 @@ def outcome(root, text):
 def told_beside(text):
     """What the environment says (`$ NAME=value`), and the command line (`$ --name value`); files
     that are asked about (`? path`); and the config."""
-    told, config = {"$": {}, "--": {}, "?": []}, []
+    told, config = {"$": {}, "--": {"depth": None}, "?": []}, []  # None: it is not given
     for line in text.splitlines(keepends=True):
         if found := re.fullmatch(r"\$ (?:--(\w+) |(\w+)=)(.*)\n", line):
             option, name, value = found.groups()

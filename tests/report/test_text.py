@@ -43,6 +43,7 @@ from nparam_lint.report.style import (
     wrap_formula,
     wrap_path,
 )
+from nparam_lint.worker.tracing import failures
 
 
 def text(value, **options) -> str:
@@ -369,3 +370,8 @@ def words():
             for actual, value in CHANGES
         ),
     }
+
+
+def test_the_worker_names_what_installs_a_module():
+    """As on pages/overview.md, where it is not the module's own name."""
+    assert (failures.install("cv2") or "").startswith("install 'opencv-python' into ")
