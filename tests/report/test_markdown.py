@@ -6,13 +6,9 @@ from render_samples import rendered, summary
 from report_checks import Page, as_html, check_markdown
 from report_samples import (
     broken_net,
-    budget,
     everything,
     failed,
     many,
-    measured,
-    model,
-    net,
     report,
 )
 
@@ -26,28 +22,6 @@ def markdown(value) -> str:
     check_markdown(text)
     assert text.startswith("<!-- nparam-lint -->\n")
     return text
-
-
-def test_rows_tell_what_is_off_in_a_glob():
-    at = Position("net.py", 9, 5)
-    value = model(
-        "net.py::Net",
-        measured(net()),
-        budgets=tuple(
-            budget(count, 10, 10, "10", "h.*", module=f"h.{i}", at=at)
-            for i, count in enumerate([10, 10, 12, 12, 13])
-        ),
-        findings=(Finding("NPL001", "error", at, "off", "net.py::Net"),),
-        declared=True,
-    )
-    rows = [line for line in summary(report(value), Options()).splitlines() if line[:2] == "| "]
-    head = "| | model | declared | actual | drift |"
-    off = [
-        "| ❌ | `net.py::Net[h.*] h.4` | `10` | 13 | +3 (+30.00 %) |",
-        "| ❌ | `net.py::Net[h.*] h.2 … h.3` | `10` | 2 × 12 | +2 (+20.00 %) |",
-    ]
-    held = "| ✅ | `net.py::Net[h.*]` | `10` | 2 × 10 |  |"
-    assert rows == [head, *off, head, *off[::-1], held]
 
 
 def test_names_are_read_back_as_they_are():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from pages import PageRun, pages
-from render_samples import render_show, rendered
+from render_samples import render_show, rendered, summary
 from report_checks import Page, check_html, check_junit
 from report_words import report_of
 
@@ -81,7 +81,12 @@ def words(report: Report) -> str:
     return textwrap.fill(read, 100) + "\n"
 
 
-READ = {"lines": first_and_last, "cases": cases, "html": words}
+READ = {
+    "lines": first_and_last,
+    "cases": cases,
+    "html": words,
+    "summary": lambda report: summary(report, Options()),
+}
 
 
 @pytest.mark.parametrize("name", PAGES)
