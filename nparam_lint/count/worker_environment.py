@@ -75,14 +75,19 @@ _RANDOM = late_pattern(
 # Values that are never secret.
 _PLAIN = late_pattern(r".{0,3}|\d{1,9}|true|false|none|null|auto|disabled|enabled", re.I | re.S)
 _OF_TOOLS = late_pattern(r"^(SSH|GPG|GIT)_")  # they reach what is not the build's
-# What a terminal, a shell or a CI service sets for this one run: no count may depend on it, so that
-# a measurement from one terminal is valid in the next, although some library asks for its width.
+# What a terminal, a session, a shell or a CI service sets for this one run: no count may depend on
+# it, so that a measurement from one terminal is valid in the next, although some library asks for
+# its width.
 _PASSING = late_pattern(
     r"^(_|SHLVL|PWD|OLDPWD|COLUMNS|LINES|STY|TMUX|DISPLAY|XAUTHORITY|WINDOWID|COLORTERM|VTE_VERSION"
     r"|PRE_COMMIT.*|PYTEST_.*|TERM.*|RUNNER_TRACKING_ID|GITHUB_(RUN|SHA|REF|EVENT|ACTION|ENV|OUTPUT"
     r"|STATE|STEP|PATH|JOB|HEAD|BASE|WORKFLOW|ACTOR|TRIGGERING)(_.*)?|CI_(JOB|PIPELINE|COMMIT|RUNNER"
     r"|BUILD|CONCURRENT|MERGE)_.*|(TMUX|VSCODE|ITERM|KITTY|ALACRITTY|WEZTERM|KONSOLE|WAYLAND|DBUS"
-    r"|XDG_SESSION)_.*)$"
+    r"|XDG_SESSION|GNOME_TERMINAL|ZELLIJ|DIRENV|UV_RUN|npm)_.*|ZELLIJ|N?VIM|VIMRUNTIME"
+    r"|NVIM_(LISTEN_ADDRESS|LOG_FILE)|WT_(SESSION|PROFILE_ID)|WSL_INTEROP|INSIDE_EMACS|CONDA_SHLVL"
+    r"|SESSION_MANAGER|INVOCATION_ID|JOURNAL_STREAM|SYSTEMD_EXEC_PID|MANAGERPID|MAKELEVEL|MAKEFLAGS"
+    r"|MFLAGS|HUSKY|LS_COLORS|HIST(SIZE|FILE|FILESIZE|CONTROL)|(GIT_|VISUAL_)?EDITOR|PAGER|LESS"
+    r"|CLUTTER_IM_MODULE|GTK_IM_MODULE|QT_IM_MODULE|XMODIFIERS)$"
 )
 _OWN_SWITCHES = late_pattern(
     r"^NPARAM_LINT_(?!(FORK|KERNEL_GUARD)$)|^PYTHON(HOME|STARTUP|BREAKPOINT|INSPECT)$"

@@ -56,6 +56,7 @@ LATE = frozenset(
     evidence.named_parameters
     evidence.notebooks
     evidence.object_changes
+    evidence.plain_parsers
     evidence.sources
     evidence.statements
     gate

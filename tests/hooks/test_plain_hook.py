@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 
@@ -87,3 +88,19 @@ def test_what_a_commit_measured_the_next_does_not_build_again(hooked):
         accepted(sample.commit(), "1 budget holds")
     sample.add({"a.txt": "changed\n"})
     accepted(sample.commit(), "staged: 1 model (1 from the cache) · 1 budget holds")
+
+
+@pytest.mark.parametrize("path", ["", "src"])
+def test_nor_where_the_interpreter_finds_the_project_itself(hooked, path):
+    """As where it is installed as it stands; with a file that git ignores."""
+    net = model(10, 110).replace("from torch", "from width import WIDTH\nfrom torch")
+    folder = f"{path}/" if path else ""
+    files = {f"{folder}net.py": net, ".gitignore": "width.py\n"}
+    sample = hooked(files, "plain")
+    (sample.path / path / "width.py").write_text("WIDTH = 10\n", encoding="utf-8")
+    places = (str(sample.path / path), sample.environ.get("PYTHONPATH"))
+    sample.environ["PYTHONPATH"] = os.pathsep.join(filter(None, places))
+    for number in range(2):
+        sample.add({"a.txt": f"{number}\n"})
+        done = sample.commit()
+    accepted(done, "staged: 1 model (1 from the cache) · 1 budget holds")

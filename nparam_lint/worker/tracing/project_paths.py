@@ -64,8 +64,12 @@ def real_path(path):
 
 
 def is_within(path):
-    """Whether a directory of the import path lies in the project, whose files are looked at."""
-    return is_project(os.path.join(os.path.realpath(path), ""))
+    """Whether a directory of the import path lies in the project, whose files are looked at; of a
+    copy of what git has, also in the working tree, in whose place the copy is read."""
+    folder = os.path.join(os.path.realpath(path), "")
+    is_foreign = in_packages(folder) or folder.startswith(STATE.environments)
+    is_original = bool(STATE.original) and folder.startswith(os.path.join(STATE.original, ""))
+    return is_project(folder) or (is_original and not is_foreign)
 
 
 def file_of(name):

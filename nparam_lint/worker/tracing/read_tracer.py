@@ -169,8 +169,10 @@ def record_query(question, path, result, kwargs):
         # For its size, perhaps, or for code that reads it unseen.
         if result == "file" and question in ("stat", "lstat") and not is_kind:
             inputs.note("content", path)
-        else:
-            inputs.facts.setdefault((question, path), result)
+            return
+        if question == "lstat" and STATE.original and path.startswith(STATE.original + os.sep):
+            question = "stat"  # what git ignores is a link in the copy that is asked later
+        inputs.facts.setdefault((question, path), result)
 
 
 def path_of_open(descriptor):
