@@ -1,14 +1,17 @@
 """What a process notes of the files that it reads and runs: to tell what is new takes as long with
 many files as with few."""
 
+import os
+import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from nparam_lint.worker.state import NOWHERE, STATE
 from nparam_lint.worker.tracing.dependency_record import DependencyRecord, FileRecord
-from nparam_lint.worker.tracing.project_paths import is_project, place_of_frame
+from nparam_lint.worker.tracing.project_paths import place_of_frame
 
 
 @pytest.fixture
@@ -68,9 +71,23 @@ def test_what_code_belongs_to(file: str, place: str) -> None:
     assert place_of_frame(names["here"]) == place
 
 
-@pytest.mark.parametrize(("root", "answer"), [("/project", True), ("", False)])
-def test_a_process_that_stays_has_no_project(root: str, answer: bool) -> None:
-    """What it asks of the machine is nothing that a count depends on."""
-    STATE.begin_run(NOWHERE | {"root": root}, worker="")
-    assert is_project("/project/nets.py") is answer
-    STATE.begin_run(NOWHERE, worker="")
+def test_what_we_ask_of_the_machine_is_no_question_of_a_project(tmp_path: Path) -> None:
+    """Where a process stays, which has none, every file is taken for one of the project."""
+    program = f"""
+import platform
+from nparam_lint.worker.state import NOWHERE, STATE
+from nparam_lint.worker.tracing import read_tracer
+from nparam_lint.worker.tracing.dependency_record import DependencyRecord
+STATE.library = {str(Path(os.__file__).parent) + os.sep!r}
+STATE.begin_run(NOWHERE, worker="")
+STATE.record = DependencyRecord()
+STATE.record.on = True
+read_tracer.watch_machine()
+exec(compile("platform.node()", read_tracer.OWN + "guard.py", "exec"))
+ours = dict(STATE.record.inputs().facts)
+exec(compile("platform.node()", "/project/net.py", "exec"))
+print(ours, [*STATE.record.inputs().facts])
+"""
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout == "{} [('machine', 'node')]\n"

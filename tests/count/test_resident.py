@@ -104,7 +104,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, environ: dict[str, str]) -
 def staying(project: Project) -> Project:
     """A project for which a process has stayed."""
     project.check(net())
-    project.stayed()
+    wait_until(lambda: project.stayed().age > 0.3)  # so that `forks` sees the next run
     return project
 
 

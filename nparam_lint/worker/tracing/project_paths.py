@@ -38,9 +38,9 @@ def in_packages(path):
 
 
 def is_project(path):
-    """Whether the file at `path` is the project's own code. A process that stays has no project."""
+    """Whether the file at `path` is the project's own code."""
     if path not in STATE.is_project:
-        is_inside = bool(STATE.root) and path.startswith((STATE.root + os.sep, *STATE.linked))
+        is_inside = path.startswith((STATE.root + os.sep, *STATE.linked))
         is_of_package = in_packages(path) or path.startswith(STATE.environments)
         STATE.is_project[path] = is_inside and not is_of_package
     return STATE.is_project[path]

@@ -302,7 +302,7 @@ def watch_machine():
         @functools.wraps(original)
         def ask(*args, **kwargs):
             frame = sys._getframe(1)
-            while frame and frame.f_code.co_filename.startswith((STATE.library, "<frozen")):
+            while frame and frame.f_code.co_filename.startswith((STATE.library, OWN, "<frozen")):
                 frame = frame.f_back
             # Libraries ask how many threads to use, and on which system they run: that is no size.
             if STATE.record.on and frame and is_project(frame.f_code.co_filename):
