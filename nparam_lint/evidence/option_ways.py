@@ -6,7 +6,7 @@ from __future__ import annotations
 import ast
 import re
 from contextlib import suppress
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import takewhile
 from posixpath import basename, splitext
 from typing import TYPE_CHECKING, NamedTuple
@@ -62,6 +62,11 @@ _PARSES = late_pattern(r"\.parse(_known)?_args\(")
 _SUBCOMMAND = late_pattern(r"add_subparsers\([^()]*\bdest\s*=\s*[\"'](\w+)")
 _SETS_GLOBALS = late_pattern(r"exec\(open\(|globals\(\)\[")
 _FLAGS_ARE_PARSED = f"{_FLAGS}.mark_as_parsed()"
+
+
+@lru_cache(maxsize=4096)  # the models of a project, which have many ways
+def _parses_options(owner: ast.ClassDef) -> bool:
+    return _PARSES.search(ast.unparse(owner)) is not None
 
 
 class FilledIn(NamedTuple):
@@ -371,7 +376,7 @@ class OptionWays:
                 return []
             if not text.options and _PARSES.search(ast.unparse(function)):  # optparse
                 return []
-        if any(_PARSES.search(ast.unparse(owner)) for owner in self.classes_called()):
+        if any(map(_parses_options, self.classes_called())):
             return []
         if not any(READS_WORDS.search(text) for text in (self.home.text.text, self.text_of_call)):
             return None
