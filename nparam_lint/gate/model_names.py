@@ -297,7 +297,8 @@ class ModelNames:
         self.uncounted: dict[str, set[str]] = defaultdict(set)  # targets by their names
         for target, _ in report.skipped:
             self.uncounted[name_key(called(target))].add(target)
-        for config in (_config_of(failed.target, failed.way) for failed in report.failed_ways):
+        configs = (_config_of(failed.target, failed.way) for failed in report.failed_ways)
+        for config in filter(None, configs):
             self.uncounted[name_key(_stem(config))].add(config)
         # Of a project with models that could not be counted, a number may be about one of these.
         top_level = {m.report.target for m in self.models if m.report.top_level}
