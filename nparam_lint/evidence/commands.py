@@ -50,9 +50,9 @@ _VARIABLE = late_pattern(
 )
 _COMMENT = late_pattern(r"(?<!\S)#[^\n]*")
 _UNKNOWN = late_pattern(r"[$\[\]<>{}…]|\.\.\.")  # of a value that a reader has to fill in
-_LIST = late_pattern(
+_LIST = late_pattern(  # of Hydra, `dims=[1,2]`; of fire, `[lin,conv]`
     r"(?:^(?=\[[\d,. -]*\]$|\[['\"a-z0-9_]+,)|=)\[[a-z0-9_,.'\" -]*\]$"
-)  # of Hydra: `dims=[1,2]`
+)
 _REPLACED = late_pattern(r"^your_|\bpath/to/")  # of one that a reader replaces by another
 _TO_FILL_IN = late_pattern(
     r"\$\{?\w+\}?|\{[^{}]*\}|<[^<>]*>|\[[^\[\]]*\]|(?<![\w.-])[A-Z][A-Z_]*(?=\.\w+$)"
@@ -210,7 +210,7 @@ class Commands:
                 (script, full)
                 for plain in (plain_texts(text) if is_script(path) else [text])
                 for start, named, command in _commands(path, plain)
-                for at, script in self._directories.of_script(path, plain[:start], named)
+                for at, script in self._directories.of_script(path, plain, start, named)
                 for full in self._for_each_config(command, at)
             )
             for script, command in every:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
@@ -10,6 +11,7 @@ from nparam_lint.ground.paths import ancestors, is_doc, join, parent
 from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Collection, Iterator
 
 # `cd demo`, `(cd demo && python train.py)`; and of a script to where it lies.
@@ -21,6 +23,12 @@ _OWN = late_pattern(r".*(?:dirname|BASH_SOURCE)[^)}]*[)}]\"?")
 _HEADING = late_pattern(r"(?m:^#{1,6}[ \t]|^[^\n]+\n(?:=+|-+)[ \t]*$)")
 
 
+@lru_cache(maxsize=16)  # for each command of a text
+def _landmarks(text: str) -> tuple[list[re.Match[str]], list[re.Match[str]]]:
+    """Where a text changes directories, and its headings."""
+    return [*_CHANGE.finditer(text)], [*_HEADING.finditer(text)]
+
+
 class Directories:
     """Those of a project with these Python files and texts. All paths are from its root."""
 
@@ -29,11 +37,11 @@ class Directories:
         folders = map(parent, (*modules, *texts))
         self._folders = {folder for inner in folders for folder in ancestors(inner)}
 
-    def of_script(self, path: str, before: str, script: str) -> Iterator[tuple[str, str]]:
+    def of_script(self, path: str, text: str, start: int, script: str) -> Iterator[tuple[str, str]]:
         """(the directory, the path of the script) of a command that runs `script`; nothing where
-        that may be one of several. `before`: the text up to the command; the directory is "" where
+        that may be one of several. `start`: where in the text it stands; the directory is "" where
         none is changed to that has the script."""
-        folder, is_near = self._changed(path, before)
+        folder, is_near = self._changed(path, text, start)
         if folder is None:
             ends, beside = f"/{script}", normpath(join(parent(path), script))
             if beside in self._modules or sum(f"/{at}".endswith(ends) for at in self._modules) < 2:
@@ -47,14 +55,16 @@ class Directories:
                 return
         yield "", script
 
-    def _changed(self, path: str, before: str) -> tuple[str | None, bool]:
-        """The directory that a text changes to, from its own or the root, None where that is not
-        known; and whether it does so below the same heading."""
+    def _changed(self, path: str, text: str, start: int) -> tuple[str | None, bool]:
+        """The directory that a text has changed to, from its own or the root, None where that is
+        not known; and whether it did so below the same heading."""
         folder: str | None = ""
-        changes = [*_CHANGE.finditer(before)] if "cd " in before or "pushd" in before else []
+        changes, headings = (
+            [match for match in matches if match.end() <= start] for matches in _landmarks(text)
+        )
         for match in changes:
-            rest = before[match.end() :]
-            if (match["opens"] and ")" in rest) or ("\n" in rest and is_makefile(path)):
+            end = ")" if match["opens"] else "\n" if is_makefile(path) else None
+            if end and text.find(end, match.end(), start) >= 0:
                 continue
             to = match["to"].strip("\"'")
             if own := _OWN.match(to):
@@ -65,9 +75,8 @@ class Directories:
             else:
                 places = (normpath(join(folder or "", to)), normpath(to))
                 folder = next((at for at in places if self._is_there(at, path)), "")
-        headings = [match.end() for match in _HEADING.finditer(before)] if is_doc(path) else []
-        is_near = not (changes and headings) or changes[-1].start() >= headings[-1]
-        return folder, is_near
+        has_both = changes and headings and is_doc(path)
+        return folder, not has_both or changes[-1].start() >= headings[-1].end()
 
     def _is_there(self, folder: str, path: str) -> bool:
         return folder in self._folders or join(parent(path), folder) in self._folders

@@ -11,7 +11,7 @@ from nparam_lint.discover.scan import imported
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import dotted_name, parameter_names, tail
 from nparam_lint.evidence.arguments import arguments_known
-from nparam_lint.evidence.places import SourceText
+from nparam_lint.evidence.places import IMPORTS, SourceText
 from nparam_lint.evidence.statements import (
     ADDS_OPTIONS,
     calls_in,
@@ -73,6 +73,13 @@ class FileNames:
     def nodes(self) -> list[ast.AST]:
         return [*ast.walk(self.tree)]
 
+    @cached_property
+    def made_here(self) -> set[str]:
+        """The names of the top level that are no imports."""
+        body = (node for node in self.tree.body if not isinstance(node, IMPORTS))
+        return {name for node in body for name in stores(node)}
+
+    @cached_method
     def made_instead(self, owner: ast.ClassDef) -> list[ast.ClassDef]:
         """The classes that inherit from one which is made nowhere itself."""
         symbol = Symbol("class", self.path, owner.name)
@@ -161,10 +168,7 @@ class FileNames:
         if symbol.where == self.path:
             rebound = self.text.rebound.items()
             altered.update(name for name, function in rebound if function == node.name)
-            imports = (ast.Import, ast.ImportFrom)
-            body = (item for item in self.tree.body if not isinstance(item, imports))
-            made = {name for item in body for name in stores(item)}
-            altered.update(names & made.difference(parameter_names(node.args)))
+            altered.update(names & self.made_here.difference(parameter_names(node.args)))
         is_owner = is_method and any(name.startswith("self.") for name in names)
         if symbol.where != self.path:
             text = self.search.file_calls(symbol.where).text

@@ -157,6 +157,7 @@ class SourceText(Struct, dict=True):
             if place.classes and place.classes[-1] in heirs
         ]
 
+    @cached_method
     def set_outside(self, owner: ast.ClassDef, method: str) -> dict[str, int]:
         """The attributes of objects of a class, `self.x`, that the file sets before it calls a
         method of them, by itself or by another method, each with the line that does."""

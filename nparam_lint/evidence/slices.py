@@ -95,9 +95,7 @@ class Slice(StatementSlice):
     loops: bool = False
     local: set[str] = field(default_factory=set)  # what callers' scopes have made
     owners: set[str] = field(default_factory=set)  # classes that `self` was of
-    flags: set[str] = field(
-        default_factory=set
-    )  # parameters of the function that are true or false
+    flags: set[str] = field(default_factory=set)  # parameters that are true or false by default
     owner: ast.ClassDef | None = None  # the class that `self` is of now
     read: set[str] = field(default_factory=set)  # names of the file that functions read
     entering: list[Function] = field(default_factory=list)  # those whose statements are collected
@@ -182,7 +180,8 @@ class Slice(StatementSlice):
     def keep(self, node: ast.stmt, need: set[str]) -> list[ast.stmt]:
         statements = super().keep(node, need)
         # What a function reads of the names that the script's main part sets.
-        for name in need & self.text.definitions.keys() if statements else ():
+        is_read = statements and self.text.set_in_main
+        for name in need & self.text.definitions.keys() if is_read else ():
             read = self.text.globals_of(name) & self.text.set_in_main
             self.read |= read
             need |= read
@@ -201,10 +200,12 @@ class Slice(StatementSlice):
             return super().change(node, need)
         if self.owner:
             self.check_heirs(self.owner, name)
-        self.entering.append(method)
         inner = set(own)
-        statements = self.before(method.body, inner)
-        self.entering.pop()
+        self.entering.append(method)
+        try:
+            statements = self.before(method.body, inner)
+        finally:  # another caller, or branch, may be taken
+            self.entering.pop()
         values = arguments_of(method, call, has_first(method))
         names = [name for name in parameter_names(method.args) if name in inner]
         given = {name: values.get(name) or self.default(method, name) for name in names}
@@ -453,7 +454,11 @@ class Slice(StatementSlice):
         outer = variables(need) | (need & self.text.rebound.keys())
         outer_need = (loads(*values.values()) - BUILTINS) | outer
         need -= outer
-        statements = self.scope(caller, outer_need, depth + 1)
+        owner = self.owner
+        try:
+            statements = self.scope(caller, outer_need, depth + 1)
+        finally:
+            self.owner = owner
         self.local.update(parameters, *map(stores, statements))
         values = under_other_names(values)
         return [*statements, *self.assignments(function, values, arguments)]

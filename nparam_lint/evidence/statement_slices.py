@@ -282,9 +282,10 @@ class StatementSlice(Struct):
             if handled & need:  # what fails decides which value it is
                 with suppress(NotRun):
                     self.check(node)
-                    names = stores(node) & need
-                    need -= names & {n for part in node.body for n in stores(part)}
-                    need |= loads(node) - BUILTINS - stores(node)
+                    before = set(stores(node))  # of what it sets itself: what it has to have before
+                    self.before(node.body, before)
+                    need -= {name for part in node.body for name in stores(part)}
+                    need |= before | (loads(node) - BUILTINS - stores(node))
                     return [node]
             return self.before([*node.body, *node.orelse, *node.finalbody], need)
         raise NoWay(f"{type(node).__name__} at line {node.lineno}")

@@ -37,8 +37,6 @@ _EXITS = ("exit", "quit", "sys.exit", "os._exit")
 BUILTINS = frozenset(dir(builtins)) | {"__file__", "__name__"}
 
 
-# How the name of a function begins that sets variables: see `variables_set`.
-_MAY_SET = late_pattern("parse_config|bind_parameter|setdefault|update|putenv")
 NOT_REACHED = "raise StopIteration"  # for the worker: the call is none
 
 
@@ -286,20 +284,16 @@ def expression(text: str) -> ast.expr:
 def changes(node: ast.AST) -> frozenset[str]:
     """The names whose values a statement may change."""
     names: set[str] = set()
-    for inner in ast.walk(node):  # of all files of a project: most nodes are none of these
-        if isinstance(inner, ast.Call):
-            if isinstance(inner.func, ast.Attribute):
-                names |= variables_set(inner) if _MAY_SET.match(inner.func.attr) else set()
-                names.update(changed(inner.func) if MUTATES.match(inner.func.attr) else ())
-        elif isinstance(inner, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
-            names |= variables_set(inner)
+    for inner in ast.walk(node):
+        names |= variables_set(inner)
+        if isinstance(inner, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
             names.update(name for target in targets_of(inner) for name in changed(target))
         elif isinstance(inner, ast.Expr) and isinstance(inner.value, ast.Call):
             name, is_change = changed_by_call(inner.value)
             names |= {name} if is_change else set()
         elif isinstance(inner, ast.For):
             names |= changed_in_turn(inner)
-    return frozenset(names)
+    return frozenset(names | mutated(node))
 
 
 def changed_in_turn(loop: ast.For) -> set[str]:
