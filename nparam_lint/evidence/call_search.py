@@ -116,6 +116,12 @@ class CallSearch:
         self.words = {name.encode() for name in (*self.by_name, *self.getters)}
         self.words |= {owner.name.encode() for owner, _ in self.builders}
 
+    @cached_property
+    def with_lazy_layers(self) -> set[str]:
+        """The files that name layers which get their shapes when a model is run."""
+        tree = self.discovery.tree
+        return {path for path in tree.files if b"nn.Lazy" in tree.source(path)}
+
     def find_getters(self) -> Iterator[str]:
         """The names of the functions that return classes of wanted models: `model_class(name)`."""
         for path in sorted(self.discovery.tree.files):

@@ -57,7 +57,10 @@ class Callees(FileNames):
         functions = (node for node in self.nodes if isinstance(node, FUNCTIONS))
         parameters = {name for node in functions for name in parameter_names(node.args)}
         called = {dotted_name(node.func) for node in self.nodes if isinstance(node, ast.Call)}
-        return {name for name in called if name in parameters or self.meanings(name)}
+        bound = self.assignments.keys() | {item.bound for item in self.every_import}
+        return {
+            name for name in called if name in parameters or (name in bound and self.meanings(name))
+        }
 
     def places(self) -> Iterator[Place]:
         """The calls that may be such of a wanted model."""

@@ -332,9 +332,11 @@ class _Finder:
 
     @cached_property
     def is_lazy(self) -> bool:
-        tree = self.calls.search.discovery.tree
-        files = tree.may_run_with([self.target.location]) if self.target.is_path else ()
-        return any(b"nn.Lazy" in tree.source(path) for path in files)
+        with_lazy_layers = self.calls.search.with_lazy_layers
+        if not (with_lazy_layers and self.target.is_path):
+            return False
+        files = self.calls.search.discovery.tree.may_run_with([self.target.location])
+        return not with_lazy_layers.isdisjoint(files)
 
     def hands_on(self, node: ast.AST, models: set[str]) -> bool:
         """Whether a call in it hands the model to a function that changes it."""

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 LOOKED_UP = late_pattern("|".join(LOOK_UPS) + r"|globals\(\)\[[^\]]*\]\(")
 GIVEN_LOOKED_UP = late_pattern(LOOKED_UP_VALUE, re.MULTILINE)
-_IMPORTS_IN_TEXT = late_pattern(r"import_module|__import__")
 _IMPORTS = late_pattern(r"(^|\.)(import_module|__import__)$")
 
 
@@ -59,7 +58,7 @@ def named_models(calls: FileNames, call: ast.Call) -> list[ChosenModel]:
     function = _value_of(calls, call.func, call)
     if entries := [*_in_table(calls, function)]:
         return entries
-    if not (options or _IMPORTS_IN_TEXT.search(calls.text.text)):
+    if not (options or calls.text.imports_by_name):
         return []
     naming, attribute = _naming(calls, call, function)
     if isinstance(naming, ast.Name):
@@ -210,7 +209,7 @@ def _naming(calls: FileNames, call: ast.Call, function: ast.expr) -> tuple[ast.e
             return naming, name
         case ast.Attribute(holder, str(name)) | ast.Call(
             ast.Name("getattr"), [holder, ast.Constant(str(name))]
-        ) if _IMPORTS_IN_TEXT.search(calls.text.text):
+        ) if calls.text.imports_by_name:
             module = _value_of(calls, holder, call)
             if isinstance(module, ast.Call) and _IMPORTS.search(dotted_name(module.func)):
                 return next(iter(module.args), None), name

@@ -260,6 +260,11 @@ class SourceText(Struct, dict=True):
         yield from _places(self.tree, self.tree.body, (), lines)
 
     @cached_property
+    def imports_by_name(self) -> bool:
+        """Whether modules are imported by names that are worked out."""
+        return "import_module" in self.text or "__import__" in self.text
+
+    @cached_property
     def inner_imports(self) -> list[ast.Import | ast.ImportFrom]:
         """Those in functions and other blocks."""
         imports: list[ast.Import | ast.ImportFrom] = []
