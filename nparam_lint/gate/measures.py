@@ -26,12 +26,14 @@ _MISTAKEN = (
     ("its mebibytes in half precision, not millions of parameters", 2 * _MILLION, _MEBI),
 )
 _POSITIONS = late_pattern(r"(?:^|\.)(?:wpe|pos\w*|position\w*)$", re.IGNORECASE)
+_AUXILIARY = late_pattern(r"aux\w*$")  # what a model has for its training, at its top
 _NORM = late_pattern(r"(?:^|\.)(?:Sync)?BatchNorm")
 _LINEAR = late_pattern(r"(?:^|\.)Linear$")
 # CIFAR, Tiny ImageNet, ImageNet-1k, ImageNet-21K-P, ImageNet-22k
 _CLASSES = (10, 100, 200, 1000, 10_450, 11_221, 21_841, 21_843)
 _MOST_FEATURES = 8193  # and a bias, of one class
-OF_OTHER_DATA = " classes"  # so ends what is said of a number that is another model's
+_WITHOUT_ITS = "without its "
+_OF_OTHER_DATA = " classes"  # so ends what is said of a number that is another model's
 _DEEPEST = 2  # levels of modules that people call a part of the model
 _NARROW, _ROUNDED = 0.015, 0.1  # of a number that is no other by chance
 _FEWEST = 10**5  # that people write in millions
@@ -68,7 +70,7 @@ def fitting_measure(text: str, bounds: Sequence[Bounds], measured: Measured) -> 
         if amount != root.total and fits(amount):
             return sentence(what, amount)
     if classes := _other_classes(bounds, measured):
-        return f"{text} is it with {classes:,}{OF_OTHER_DATA}"
+        return f"{text} is it with {classes:,}{_OF_OTHER_DATA}"
     for row in measured.modules[1:]:
         if row.path.count(".") < _DEEPEST and row.total != root.total and fits(row.total):
             return sentence(f"its {row.path} alone", row.total)
@@ -86,6 +88,12 @@ def fitting_measure(text: str, bounds: Sequence[Bounds], measured: Measured) -> 
         if amount >= _FEWEST and fits(amount, inexact):
             return f"{text} is {what}"
     return ""
+
+
+def is_of_other_form(explanation: str) -> bool:
+    """Whether such a sentence is about a model for other data, or without what it is trained with:
+    who states that has another one in mind."""
+    return explanation.endswith(_OF_OTHER_DATA) or f"{_WITHOUT_ITS}aux" in explanation
 
 
 def is_of_named_part(text: str, bounds: Sequence[Bounds], measured: Measured) -> bool:
@@ -132,6 +140,9 @@ def _measures(measured: Measured) -> Iterator[tuple[str, int]]:
         yield "its parameters without positions", root.total - positions
     if root.active:
         yield "its active parameters", root.active
+    if auxiliary := [row for row in rows[1:] if _AUXILIARY.match(row.path)]:
+        names = " and ".join(row.path for row in auxiliary)
+        yield f"it {_WITHOUT_ITS}{names}", root.total - sum(row.total for row in auxiliary)
     yield "its parameters and buffers", root.total + root.buffers
     yield from _fused_counts(measured)
     yield "its frozen parameters", root.frozen

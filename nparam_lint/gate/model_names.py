@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.discover.claims.stated import StatedCount
+    from nparam_lint.discover.definitions import Definition
     from nparam_lint.gate.report import ModelReport, Report, Strength
     from nparam_lint.ground.values import Position, Way
 
@@ -35,6 +36,7 @@ _SIZES = {
     "large": "L",
     "xlarge": "XL",
     "xsmall": "XS",
+    "xtiny": "XT",
     "huge": "H",
     "giant": "G",
 }
@@ -48,6 +50,7 @@ _PATCHED = late_pattern(r"_?patch(_?[0-9]+)(?=_[0-9]{3}$|$)")
 _RESOLUTION = late_pattern(r"_(?:160|192|224|256|288|320|384|448|512)$")
 _OURS = late_pattern(r"\s*[(\[](?:ours?|new|this work)[)\]]|^ours?:\s*", re.IGNORECASE)
 _SMALL_VALUE = late_pattern(r"[\w\]][:=]\s*[0-9]{1,3}$")  # of a key, which may count other things
+_FOR_INFERENCE = late_pattern(r"deploy(?:ed)?|merged?|fused?|re_?param\w*|inference(?:_mode)?")
 _MARK = late_pattern("[†‡§]")  # of another variant
 _WORD = late_pattern(r"(?<![A-Za-z0-9])[A-Za-z][\w./+-]*")
 # A string that chooses a model: the first argument of a call, or one that is called so.
@@ -271,7 +274,13 @@ def _named_beside(text: str, model: NamedModel) -> tuple[list[int], list[int]]:
 class ModelNames:
     """The models that were counted, by what texts call them."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: Report, definitions: Iterable[Definition]) -> None:
+        # What is built for training or for inference, as an argument says.
+        self.of_two_forms = {
+            name_key(d.qualname.rpartition(".")[2])
+            for d in definitions
+            if any(_FOR_INFERENCE.fullmatch(parameter.name) for parameter in d.parameters or ())
+        }
         self.models: list[NamedModel] = []
         self.by_key: dict[str, list[NamedModel]] = defaultdict(list)
         self.by_path: dict[str, list[NamedModel]] = defaultdict(list)
@@ -397,6 +406,18 @@ class ModelNames:
         name = _BRACKETS.sub(" ", name)
         key, is_long = name_key(name), len(re.findall("[A-Za-z]", name)) >= _SHORTEST_BEGINNING
         return [m for k, ms in self.by_key.items() if is_long and k.startswith(key) for m in ms]
+
+    def of_heading(self, name: str, above: Sequence[str]) -> list[NamedModel]:
+        """The models whose names have all of this one, and a word of a heading."""
+        words = {word.lower() for text in above for word in _WORD.findall(text) if len(word) > 3}
+        pieces = [name_key(piece) for piece in _PART.findall(name)]
+        return [
+            model
+            for key, models in self.by_key.items()
+            if pieces and all(piece in key for piece in pieces)
+            if any(word in key and word not in name.lower() for word in words)
+            for model in models
+        ]
 
     def beside(self, model: NamedModel) -> list[NamedModel]:
         """The models that are defined in the same file."""

@@ -162,7 +162,9 @@ def _judged(
     """What comes of the counts of some files by the models of a report; of a model that a wrong
     number may be about, also by what it has when it is fused. `candidates`: what was built for the
     report."""
-    judged = _compared(stating, report, model_names.ModelNames(report), source)
+    judged = _compared(
+        stating, report, model_names.ModelNames(report, source.discovery.definitions), source
+    )
     doubted = {o.model.bare for o in judged.outcomes if o.verdict == "wrong" and o.model}
     builds = {(str(candidate.target), candidate.way): candidate for candidate in candidates}
     measured = {
@@ -177,7 +179,9 @@ def _judged(
     with Aside("which numbers are fused counts"):
         for number, answer in with_fused(measured, source).items():
             models[number] = replace(models[number], measurement=answer)
-    names = model_names.ModelNames(replace(report, models=tuple(models)))
+    names = model_names.ModelNames(
+        replace(report, models=tuple(models)), source.discovery.definitions
+    )
     return _compared(stating, report, names, source)
 
 
@@ -457,6 +461,7 @@ def _outcome(
     if model is None:  # a family, or all that is built of a class, may be called after it
         near = names.of_family(models[0].name)
         near += names.beside(models[0]) if models[0].is_class else []
+        near += names.of_heading(next(iter(count.names), ""), count.above) if count.is_name else []
         right = model = fitting(near)
         strength = "likely"
     if model is None:
@@ -476,7 +481,8 @@ def _outcome(
         is_clear = _is_of(model, models, count, names) and _is_near(model, at, count)
         is_clear &= not _is_any_size(model, near, count)
         is_clear &= model_names.is_plain(count, model) and not is_of_inference
-        is_clear &= not explanation.endswith(measures.OF_OTHER_DATA)
+        is_clear &= not measures.is_of_other_form(explanation)
+        is_clear &= names.of_two_forms.isdisjoint(model.spellings)
         is_clear &= not any(_is_rounded_up(model.amount(count) or 0, b) for b in bounds)
         is_clear |= right is not None
         strength = binding.strength if is_clear else "likely"

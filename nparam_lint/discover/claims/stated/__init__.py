@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from nparam_lint.ground.notation.grammar import Bounds, Tolerance, Value
 
 _ABROAD = late_pattern("参数|參數|パラメータ|파라미터|매개변수|[Пп]араметр|ar(?:á|è)met".encode())
+_VOCABULARY = late_pattern(
+    r"(?:^|/)(?:tokenizer|vocab|merges|added_tokens)\.json$"
+)  # numbers of words
 LARGEST = 5_000_000  # bytes of a text: what is longer are data
 _AROUND = 80  # bytes before and after the word
 _COUNT = (
@@ -112,7 +115,7 @@ def stated_counts(path: str, content: bytes) -> Iterable[StatedCount]:
     name = path.lower()
     source = next((s for s in SOURCES if name.endswith(s.suffixes)), None)
     is_binary = name.endswith(".safetensors")
-    if source is None or (len(content) > LARGEST and not is_binary):
+    if source is None or (len(content) > LARGEST and not is_binary) or _VOCABULARY.search(name):
         return ()
     has_word = b"aram" in content or b"ARAM" in content or _ABROAD.search(content)
     if not is_binary and not (_has_count(content) if name.endswith(".py") else has_word):

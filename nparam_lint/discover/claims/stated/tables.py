@@ -39,6 +39,7 @@ _PART = late_pattern(
     r"|component)s?|head|module|layer|block|stage)(?:[\s_-]*names?)?(?:\s+(?:of|in|for)\s.*)?",
     re.IGNORECASE,
 )
+_BACKBONE = late_pattern(r"backbones?(?:[\s_-]*names?)?", re.IGNORECASE)
 # Measures of detectors and segmenters, with what their raised letters say.
 _DOWNSTREAM = late_pattern(
     r"""(?i:iou)|(?<![a-zA-Z])(?:[bm]?AP|map(?=[@0-9])|PQ)
@@ -99,8 +100,17 @@ def counts_in_table(
     ]
     # Beside a model a method is how it was trained.
     name_columns = [n for n in named if not _METHOD.match(labels[n])] or named
-    is_of_part = any(map(_PART.fullmatch, labels))
+    of_parts = [n for n, label in enumerate(labels) if _PART.fullmatch(label)]
+    # One of links has the weights of the models: "Pretrained Model".
+    of_parts = [
+        n
+        for n in of_parts
+        if not all(_links(row[n]) or not row[n].text.strip("- ") for row in below)
+    ]
+    is_of_part = bool(of_parts)
     is_of_part |= any(_DOWNSTREAM.search(cell.text) for cell in head)
+    if not name_columns and not any(_DOWNSTREAM.search(cell.text) for cell in head):
+        name_columns = [n for n in of_parts if _BACKBONE.fullmatch(labels[n])]
     if not name_columns and not is_of_part:
         free = (n for n, label in enumerate(labels) if n not in columns)
         name_columns = [n for n in free if not is_of_another(labels[n])][:1]

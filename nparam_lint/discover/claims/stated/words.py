@@ -31,6 +31,7 @@ _HEAD = late_pattern(
     (?:\s*[(\[（]\s*(?:total|trainable|{_STAGE})\s*[)\]])?\s*[↓*:]?""",
     re.IGNORECASE | re.VERBOSE,
 )
+_SCALED = late_pattern(r"(?P<unit>[kmb])[-_.]?\s?param(?:eter)?s?\.?", re.IGNORECASE)  # MPARAMS
 _SIZE_OF = late_pattern(r"^(?:model\s+)?size\s*[(\[](.*)[)\]]$", re.IGNORECASE)
 _KEY = late_pattern(
     r"""(?:(?:n|num|nb|no|number_of|total|model|trainable|learnable|active|activated|non_trainable|frozen
@@ -69,7 +70,7 @@ def head_unit(text: str) -> str | None:
     """The unit that a head of counts names, "" where it names none; None for another head. A key is
     one, too."""
     name = _SIZE_OF.sub(r"\1", text.strip(" *_`$\\:").strip())
-    if head := _HEAD.fullmatch(name):
+    if head := _HEAD.fullmatch(name) or _SCALED.fullmatch(name):
         return suffix_of(head["unit"])
     key = key_unit(name)
     return key and key[0]
