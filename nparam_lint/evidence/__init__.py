@@ -14,7 +14,7 @@ import sys
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.evidence import (
@@ -24,6 +24,7 @@ from nparam_lint.evidence import (
     plain_parsers,
     statements,
 )
+from nparam_lint.ground import orders, script_words
 from nparam_lint.ground.paths import join, parent
 from nparam_lint.ground.patterns import late_pattern
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.definitions import Parameter, Problem
     from nparam_lint.ground.notation import Target
-    from nparam_lint.ground.orders import Recipe
     from nparam_lint.ground.values import Way
 
 
@@ -42,18 +42,45 @@ _WORD = late_pattern(r"[\w./+-]+")
 _RELEASE = late_pattern(r"v\d[\d.]*|hf")  # in a name, which people leave out
 
 
+class CommandRun(Struct, frozen=True):
+    """That a script is run as a command says; `note`: see `Way`."""
+
+    script: str
+    command: commands.Command
+    note: str = ""
+
+    def recipe(self, target: Target) -> orders.Recipe:
+        """For a model that the script makes."""
+        words, folder = [*self.command.words], self.command.folder
+        values = ", ".join(f"{name}={value!r}" for name, value in self.command.environ)
+        setup = f"import os\nos.environ.update({values})" if values else None
+        made = words, folder, target.location, target.callable
+        return orders.Recipe(setup=setup, call=f"{script_words.MADE_BY_SCRIPT}{made}")
+
+
 class Evidence(Struct, frozen=True):
     """How to build `target` (without arguments). `way`: what says so; `recipe`: what is evaluated,
     with the names of `file`, a Python file of the project. `rank`: the lower, the nearer to how the
     repository uses the model: configs and sizes, then scripts, then texts, then tests. `key`: the
-    same for what builds the same; None: nothing else does."""
+    same for what builds the same; None: nothing else does. `run`: what builds it, if that is a
+    script."""
 
     target: Target
     way: Way
     file: str
-    recipe: Recipe
+    recipe: orders.Recipe
     rank: int = 0
     key: Hashable = None
+    run: CommandRun | None = None
+
+    @property
+    def as_run(self) -> Evidence | None:
+        """The same by running the script; None where none is run, or this does."""
+        if self.run is None or self.recipe.is_run or not self.target.callable:
+            return None
+        way = structs.replace(self.way, note=self.run.note)
+        recipe = self.run.recipe(self.target)
+        return structs.replace(self, way=way, file=self.run.script, recipe=recipe)
 
 
 class EvidenceQuery(Struct, frozen=True, dict=True):

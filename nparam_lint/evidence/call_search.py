@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.commands import Command
     from nparam_lint.ground.values import Position
 
-_HELP = frozenset(("-h", "--help"))
+HELP = frozenset(("-h", "--help"))
 _MANY = 500  # files: in a project of so many, arguments are not followed to other files
 _LINE = 200  # bytes before a name, which a line of data may have many of
 _LARGE = 400_000  # bytes of a file or a text, in which calls are not looked for
@@ -277,14 +277,15 @@ class CallSearch:
         unknown: Mapping[tuple[str, str], str],
         home: str,
         options: Collection[str],
+        nodes: Iterable[ast.stmt],
     ) -> str:
         """What to say of the attributes, which what the script `home` does not run sets, that the
-        model's file reads. Raises NoWay where one has no value before that: it is none of the
-        script's options."""
+        model's file reads, or `nodes` of the call and what it needs. Raises NoWay where one has no
+        value before that: it is none of the script's options."""
         source = self.discovery.tree.source(target.location)
         if target.location == home:  # it reads what its script does, too
             source = b"".join(match[0] for match in CLASS_TEXT.finditer(source))
-        text = source.decode("utf-8", "replace")
+        text = f"{source.decode('utf-8', 'replace')}\n{source_of(nodes) if unknown else ''}"
         default = [
             f"{name} by default, not as {at} has it"
             for (of, name), at in unknown.items()
@@ -407,7 +408,7 @@ class CallSearch:
         )
         scripts = dict.fromkeys((path, *([main] if is_main else ()), *extending))
         commands = (command for script in scripts for command in self.query.commands.of(script))
-        return [command for command in commands if _HELP.isdisjoint(command.words)]
+        return [command for command in commands if HELP.isdisjoint(command.words)]
 
     def whole_commands_of(self, path: str) -> list[Command]:
         """The commands of a script that reads their words itself; of those that differ in what a

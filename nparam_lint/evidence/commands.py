@@ -78,11 +78,13 @@ def is_to_fill_in(word: str) -> bool:
 
 
 class Command(NamedTuple):
-    """`words`: after the script; `place`: where it stands; `environ`: the variables before it."""
+    """`words`: after the script; `place`: where it stands; `environ`: the variables before it;
+    `folder`: the directory that it is run in, from the root."""
 
     words: tuple[str, ...]
     place: str
     environ: tuple[tuple[str, str], ...] = ()
+    folder: str = ""
 
     def by_option(self, options: Mapping[str, ast.Call]) -> dict[str, tuple[str, ...]]:
         """The words for each of the options that it gives, those that nothing declares among them,
@@ -229,7 +231,7 @@ class Commands:
         """A command for each config file that it may mean, if one of its words may mean several;
         `folder`: the directory that it is run in."""
         words = tuple(self._from_root(word, command.place, folder) for word in command.words)
-        command = command._replace(words=words)
+        command = command._replace(words=words, folder=folder)
         for at, word in enumerate(words):
             flag, _, path = word.rpartition("=")
             files = self._meant_by(path.removeprefix("./"), parent(command.place))

@@ -23,7 +23,7 @@ from nparam_lint.ground.script_words import CONFIG_PARAMETER
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.evidence import EvidenceQuery
+    from nparam_lint.evidence import CommandRun, EvidenceQuery
     from nparam_lint.ground.orders import Recipe
 
 Kind = Literal[
@@ -76,11 +76,12 @@ _MOST = 1000  # files of one suffix
 
 
 class ToldRecipe(NamedTuple):
-    """How to build the model of a node; `note`, `command`: see `Way`."""
+    """How to build the model of a node; `note`, `command`: see `Way`; `run`: that of the script."""
 
     recipe: Recipe
     note: str = ""
     command: str = ""
+    run: CommandRun | None = None
 
 
 class ModelNode(Struct, frozen=True):

@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import dotted_name, origin, tail
+from nparam_lint.evidence import CommandRun
 from nparam_lint.evidence.commands import Command
 from nparam_lint.evidence.config_files import ModelNode, ToldRecipe
 from nparam_lint.evidence.later_changes import later_changes, note_on_change
@@ -318,7 +319,8 @@ class ConfigScripts:
             words = [script, *([model.option] if model.option else []), file.path, *changes]
             setup = f"import sys; sys.argv = {words!r}\n{self._environment}{model.setup}"
             recipe = Recipe(setup=setup, call=model.call, file=script)
-            yield node, ToldRecipe(recipe, model.note, place)
+            run = CommandRun(script, Command((*words[1:],), ""))
+            yield node, ToldRecipe(recipe, model.note, place, run)
 
     def values_read(self, file: ConfigFile) -> tuple[object, ...]:
         """What its script reads of a file, as far as the call of the model says it: `cfg.model`."""

@@ -110,10 +110,10 @@ class ConfigModels:
 
 
 def _model(node: ModelNode, told: ToldRecipe, rank: int = 0) -> ConfigModel:
-    recipe, note, command = told
+    recipe, note, command, run = told
     way = Way("config", Position(node.path, node.line), node.path, note, command)
     rank = _INNER if node.is_inner else rank
-    return node, Evidence(node.target, way, recipe.file or node.path, recipe, rank)
+    return node, Evidence(node.target, way, recipe.file or node.path, recipe, rank, run=run)
 
 
 def find_configs(query: EvidenceQuery) -> Iterator[Evidence]:

@@ -21,6 +21,7 @@ from nparam_lint.discover.syntax import (
     returned_calls,
     tail,
 )
+from nparam_lint.evidence import CommandRun
 from nparam_lint.evidence.call_cuts import CallCuts
 from nparam_lint.evidence.call_search import CallSearch
 from nparam_lint.evidence.callees import Callees
@@ -57,7 +58,7 @@ from nparam_lint.ground.values import Position
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from nparam_lint.evidence import Evidence
+    from nparam_lint.evidence import Evidence, EvidenceQuery
     from nparam_lint.evidence.call_cuts import Cut
     from nparam_lint.evidence.option_ways import FilledIn
     from nparam_lint.evidence.places import Place
@@ -159,7 +160,13 @@ class FileCalls(Callees):
                 statements = [*cut.statements, *(choice if meant is None else [])]
                 cut = replace(cut, statements=statements, read=[*cut.read, *changing])
                 home = cut.home
-                unknown = self.search.note_of(target, cut.unknown, home.path, home.text.options)
+                definition = self.text.definitions.get(target.callable)
+                is_factory = isinstance(definition, FUNCTIONS) and target.location == self.path
+                reading = [*cut.statements, ast.Expr(place.call)]
+                reading += [definition] if definition and is_factory else []
+                unknown = self.search.note_of(
+                    target, cut.unknown, home.path, home.text.options, reading
+                )
                 if unknown and rank < TEST:
                     self.note_gap(target, unknown)
                 options = OptionWays(self, cut, place.call, target, model.named)
@@ -169,10 +176,12 @@ class FileCalls(Callees):
             except (NoWay, RecursionError) as why:
                 yield from self.not_built(model, unchanged, why, rank, is_inside)
                 return
-            if not (is_inside or any(w.command for w in filled)) and (
+            if not (is_inside or any(w.command.place for w in filled)) and (
                 gap := options.not_followed()
             ):
                 self.note_gap(target, gap)
+                self.search.not_followed.setdefault(target, self.at(place))
+            self.search.followed.add(home.path)
             for way in filled:
                 after = [*way.statements, *changing]
                 needed, short = shortened(after, place.call, loads(*cut.read))
@@ -189,12 +198,15 @@ class FileCalls(Callees):
                 recipe, told = evidence.recipe, ""
                 if later:
                     recipe = dataclasses.replace(recipe, call=later.made_to(str(recipe.call)))
-                    told = later.note(way.command, way.note)
+                    told = later.note(way.command.place, way.note)
                 if "by default" in way.note:
-                    self.note_gap(target, f"{way.note}; as in {way.command}")
+                    self.note_gap(target, f"{way.note}; as in {way.command.place}")
                 note = joined_notes(unknown, model.note, way.note, told)
-                told_way = replace(evidence.way, note=note, command=way.command, name=way.config)
-                yield replace(evidence, way=told_way, recipe=recipe)
+                command, is_script = way.command.place, rank < TEST and home.is_script
+                told_way = replace(evidence.way, note=note, command=command, name=way.config)
+                is_run = is_script and not (is_part or later)  # it ends before that changes it
+                run = CommandRun(home.path, way.command, way.note) if is_run else None
+                yield replace(evidence, way=told_way, recipe=recipe, run=run)
             if not cut.loops or reached[cut.home.path] >= _ENTRIES * len(filled):
                 return
 
@@ -216,10 +228,10 @@ class FileCalls(Callees):
     ) -> list[FilledIn]:
         """Those of the ways that options make of a call which are not told without it, too."""
         if is_bare and self.is_whole_when_loaded(model.target):
-            filled = [way for way in filled if way.command]
+            filled = [way for way in filled if way.command.place]
         if rank == FACTORY and self.is_told(model.place):
             # What it offers beside, the calls of it say too.
-            filled[1:] = [way for way in filled[1:] if way.command]
+            filled[1:] = [way for way in filled[1:] if way.command.place]
         return filled
 
     def not_built(
@@ -236,6 +248,7 @@ class FileCalls(Callees):
             yield from self.built(unchanged)
         elif isinstance(why, NotRun) and why.place and not is_inside:
             self.note_gap(model.target, str(why))
+            self.search.not_followed.setdefault(model.target, self.at(model.place))
             plain, left_out = self.without_data(model.place, model.target)
             if left_out:
                 words = f"{', '.join(left_out)} by default, not as {why.name} ({why.place}) has it"
@@ -246,6 +259,7 @@ class FileCalls(Callees):
             line = model.place.call.lineno
             text = f"{self.path}:{line} builds it, but was not followed: {reason}"
             self.search.query.not_followed.setdefault(str(model.target), text)
+            self.search.not_followed.setdefault(model.target, self.at(model.place))
 
     def parts_to_cut(self, call: ast.Call) -> list[ast.AST]:
         """The arguments of a call; and what is called, where that has to be worked out."""
@@ -378,7 +392,13 @@ class FileCalls(Callees):
 
 
 class CalledFiles(CallSearch):
-    """The same, with the calls in each file, which is read once."""
+    """The same, with the calls in each file, which is read once. `followed`: the files with calls
+    that were; `not_followed`: where one stands that was not, as it is or as a command says it."""
+
+    def __init__(self, query: EvidenceQuery) -> None:
+        super().__init__(query)
+        self.followed: set[str] = set()
+        self.not_followed: dict[Target, Position] = {}
 
     @cached_method
     def file_calls(self, path: str) -> FileCalls:

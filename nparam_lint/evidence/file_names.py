@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.scan import imported
 from nparam_lint.discover.source_tree import cached_method
-from nparam_lint.discover.syntax import dotted_name, parameter_names, tail
+from nparam_lint.discover.syntax import dotted_name, is_main, parameter_names, tail
 from nparam_lint.evidence.arguments import arguments_known
 from nparam_lint.evidence.places import IMPORTS, SourceText
 from nparam_lint.evidence.statements import (
@@ -72,6 +72,12 @@ class FileNames:
     @cached_property
     def nodes(self) -> list[ast.AST]:
         return [*ast.walk(self.tree)]
+
+    @cached_property
+    def is_script(self) -> bool:
+        """Whether the file does something when it is run."""
+        is_run = any(map(is_main, self.tree.body))
+        return is_run or bool(self.search.query.commands.of(self.path))
 
     @cached_property
     def made_here(self) -> set[str]:

@@ -12,6 +12,7 @@ from posixpath import basename, splitext
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.syntax import dotted_name, flat, tail
+from nparam_lint.evidence.commands import Command
 from nparam_lint.evidence.config_libraries import TAKES, composed_as_said, composes
 from nparam_lint.evidence.options import (
     NeedsCommand,
@@ -50,7 +51,6 @@ if TYPE_CHECKING:
 
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.evidence.call_cuts import Cut
-    from nparam_lint.evidence.commands import Command
     from nparam_lint.evidence.file_names import FileNames
     from nparam_lint.evidence.literal_tables import Entry
     from nparam_lint.evidence.named_models import ChosenModel
@@ -70,12 +70,12 @@ def _parses_options(owner: ast.ClassDef) -> bool:
 
 
 class FilledIn(NamedTuple):
-    """The statements before a call, and a note; `command`: the place of the one that says so, and
-    `config`: the file that this names."""
+    """The statements before a call, and a note; `command`: the one that says so, which has no place
+    where none is written, and `config`: the file that this names."""
 
     statements: list[ast.stmt]
-    note: str
-    command: str = ""
+    note: str = ""
+    command: Command = Command((), "")
     config: str = ""
 
 
@@ -158,14 +158,14 @@ class OptionWays:
             for command, note in [*((command, "") for command in commands), *self.beside()]:
                 command_line = arguments_of_script(command.words)
                 statements = [*command_line, *reader, *self.filled()]
-                yield FilledIn(statements, note, command.place, self.config_of(command))
+                yield FilledIn(statements, note, command, self.config_of(command))
             if commands and not reader:
                 return
         if compose := next(composes(self.statements), None):
             for command in commands:
                 composed = composed_as_said(self.filled(), command.words)
                 statements = [*asked(composed, self.every_option)]
-                yield FilledIn(statements, "", command.place, self.config_of(command))
+                yield FilledIn(statements, "", command, self.config_of(command))
             if ast.unparse(compose.args[0]) == "None":
                 if not commands:
                     raise NoWay("a command names the config")
@@ -187,7 +187,8 @@ class OptionWays:
                 is_configured = any(text.endswith(CONFIG_SUFFIXES) for text in defaults)
                 if is_configured or next(composes(statements), None):
                     statements = [*asked(statements, self.every_option)]
-                yield FilledIn(statements, " ".join(["with", *chosen]) if chosen else "")
+                note = " ".join(["with", *chosen]) if chosen else ""
+                yield FilledIn(statements, note, Command((*chosen,), ""))
         except NeedsCommand as why:
             lacking = why
         yield from commanded
@@ -197,11 +198,12 @@ class OptionWays:
             if (value := next(tested(lacking.option, self.statements), None)) is None:
                 raise lacking
             words = words_for(self.options[lacking.option], value)
-            yield FilledIn(self.filled({lacking.option: words}), f"with {' '.join(words)}")
+            note = f"with {' '.join(words)}"
+            yield FilledIn(self.filled({lacking.option: words}), note, Command(words, ""))
         for command, note in self.beside():
             with suppress(NoWay):
                 given = command.by_option(self.every_option)
-                yield FilledIn(self.filled(given), note, command.place)
+                yield FilledIn(self.filled(given), note, command)
 
     def not_followed(self) -> str:
         """The first option of a command that nothing is known of, where it stands."""
@@ -273,7 +275,7 @@ class OptionWays:
                     lacking = ", ".join(n for n in unknown if not RUN_SETTING.match(n))
                     note = f"{lacking} by default, not as the command says" if lacking else ""
                     statements = [*start, *asked(statements, options)]
-                    yield FilledIn(statements, note, command.place, self.config_of(command))
+                    yield FilledIn(statements, note, command, self.config_of(command))
                     tried.add((key, *environ))
 
     def config_of(self, command: Command) -> str:
@@ -302,7 +304,9 @@ class OptionWays:
             choices = () if RUN_SETTING.match(name) else variants(option)
             for words in dict.fromkeys((*choices, *self.keys_for(name, option))):
                 with suppress(NoWay):
-                    yield FilledIn(self.filled({name: words}), f"with {' '.join(words)}")
+                    given = tuple(w for each in {**self.chosen, name: words}.values() for w in each)
+                    note = f"with {' '.join(words)}"
+                    yield FilledIn(self.filled({name: words}), note, Command(given, ""))
 
     def beside(self) -> Iterator[tuple[Command, str]]:
         """The first command that names a config by its stem, with each other file of that folder,
@@ -326,7 +330,8 @@ class OptionWays:
             for path, stem in configs.items():
                 if parent(path) in folders and stem not in values:
                     words = (*before, stem, *after)
-                    yield command._replace(words=words), f"with {before[-1]} {stem}"
+                    beside = command._replace(words=words, place="")
+                    yield beside, f"with {before[-1]} {stem}"
 
     def keys_for(self, name: str, option: ast.Call) -> Iterator[tuple[str, ...]]:
         """The words for the other keys of a table that an option is one of: `SIZES[args.size]`,

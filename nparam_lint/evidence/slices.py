@@ -41,6 +41,7 @@ from nparam_lint.evidence.statements import (
     NoWay,
     OptionValue,
     assign,
+    changes,
     ends_script,
     expression,
     is_self,
@@ -194,7 +195,8 @@ class Slice(StatementSlice):
                 method = self.text.methods(self.owner).get(name) if self.owner else None
             case _:
                 method = None
-        set_inside = {name for part in method.body for name in stores(part)} if method else set()
+        parts = method.body if method else []
+        set_inside = {name for part in parts for name in stores(part) | changes(part)}
         own = {name for name in need & set_inside if name.startswith("self.")}
         if method is None or not own or method in self.entering:
             return super().change(node, need)

@@ -6,6 +6,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import rare_collection
+from nparam_lint.evidence import script_runs
 from nparam_lint.evidence.configs import find_configs
 from nparam_lint.evidence.file_calls import CalledFiles, find_calls
 from nparam_lint.evidence.looked_up import note_looked_up
@@ -40,7 +41,11 @@ def find_evidence(query: EvidenceQuery) -> Iterator[Evidence]:
         for find in DECLARED:
             with Aside("a part of what configs and tables say of models"):
                 declared.extend(find(query))
-        every = sorted([*declared, *called(query)], key=attrgetter("rank"))
+        files = CalledFiles(query)
+        every = [*declared, *called(files)]
+        with Aside("scripts that may have to be run"):
+            every.extend([*script_runs.ScriptRuns(files, every)])
+        every.sort(key=attrgetter("rank"))
         sized = {evidence.target for evidence in declared if evidence.way.kind == "size"}
         with Aside("a part of the names of sizes"):
             every.extend(OtherNames(query, sized).of([*every]))
@@ -49,9 +54,8 @@ def find_evidence(query: EvidenceQuery) -> Iterator[Evidence]:
     yield from sorted(every, key=attrgetter("rank"))
 
 
-def called(query: EvidenceQuery) -> Iterator[Evidence]:
+def called(files: CalledFiles) -> Iterator[Evidence]:
     """The calls of wanted models; of two that are the same, that of a script, not of a test."""
-    files = CalledFiles(query)
     every: list[Evidence] = []
     targets: set[Target] = set()
     for find in CALLED:

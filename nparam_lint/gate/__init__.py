@@ -28,6 +28,7 @@ from nparam_lint.gate import (
     formula_check,
     inside,
     measures,
+    script_runs,
     shards,
     stated_counts,
     ways,
@@ -297,6 +298,8 @@ def measure(
     if not any(budget.value.names for candidate in candidates for budget in candidate.budgets):
         analysis = None  # there is no formula
     asks_again = analysis is not None or find_causes is not None
+    has_runs = any(candidate.build.recipe.is_run for candidate in candidates)
+    asks_again |= has_runs
     with reused_worker(imports=analysis is not None) if asks_again else nullcontext():
 
         def meanwhile() -> None:
@@ -305,7 +308,8 @@ def measure(
         if analysis:
             answers, resized = formula_check.count_resized(requests, source, analysis, meanwhile)
         else:
-            answers, resized = count_models(requests, source, meanwhile), {}
+            count = script_runs.count_in_turn if has_runs else count_models
+            answers, resized = count(requests, source, meanwhile), {}
         with Aside("which numbers are fused counts"):
             _add_fused(answers, candidates, source)
         outcomes = judge_models(selection, answers, source.session, resized)

@@ -38,7 +38,8 @@ WITH_PARAMETERS = Ask(parameters=True)
 
 class Candidate(Struct):
     """A model that may be built: its target, where it is defined or declared, how it is built, and
-    what is declared about it. `because`, `way`: see `ModelReport`."""
+    what is declared about it. `because`, `way`: see `ModelReport`; `instead_of`: of the run of a
+    whole script, what was told of it without that."""
 
     target: Target
     position: Position
@@ -47,6 +48,7 @@ class Candidate(Struct):
     definitions: list[Definition] = field(default_factory=list)
     because: str = ""
     way: Way | None = None
+    instead_of: Candidate | None = None
 
     @property
     def location(self) -> str:
@@ -74,7 +76,8 @@ class Candidate(Struct):
         more than that."""
         with suppress(TextError):
             target = parse_target(f"{self.location}::{measured.call}")
-            return target if target.arguments is not None and not self.build.recipe.setup else None
+            is_whole = not (self.build.recipe.setup or self.build.recipe.is_run)
+            return target if target.arguments is not None and is_whole else None
         return None
 
     def needs_way(self, answer: Measurement) -> bool:

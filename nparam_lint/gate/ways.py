@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from nparam_lint.gate.candidates import ProjectSource
     from nparam_lint.ground.values import Position
 
+_RUNS = 32  # scripts that are run to see whether what was told of them is right
+
 
 def config_candidates(source: ProjectSource) -> Iterator[Candidate]:
     """A candidate for each config file of a known kind that nobody declares anything for."""
@@ -63,8 +65,9 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
             key = (evidence.target, evidence.file, evidence.recipe)
             distinct.setdefault(key, evidence)
     tried = _tried([*distinct.values()], session.settings.ways, query)
-    built = {str(evidence.target) for evidence in distinct.values()}
+    built = {str(evidence.target) for evidence in distinct.values() if not evidence.recipe.is_run}
     candidates: list[Candidate] = []
+    runs: list[Candidate] = []  # they come last: they take longer
     untried: Counter[str] = Counter()
     for evidence, is_tried in zip(distinct.values(), tried, strict=True):
         target, way = evidence.target, evidence.way
@@ -75,9 +78,14 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
         device = session.settings.for_file(target.location).device
         recipe = dataclasses.replace(evidence.recipe, file=evidence.file or evidence.recipe.file)
         build = Build("", recipe, device, is_way=bool(target.callable))
-        candidates.append(
-            Candidate(target, position, build, definitions=definitions.get(target, []), way=way)
+        candidate = Candidate(
+            target, position, build, definitions=definitions.get(target, []), way=way
         )
+        candidates.append(candidate)
+        if (run := evidence.as_run) and len(runs) < _RUNS:
+            recipe = dataclasses.replace(run.recipe, file=run.file)
+            run_build = dataclasses.replace(build, recipe=recipe)
+            runs.append(replace(candidate, build=run_build, way=run.way, instead_of=candidate))
     gaps = {**{t: why for t, why in query.not_followed.items() if t not in built}, **query.gaps}
     in_notebooks = [
         (target, NotMeasured("NPL004", why, "not_tried"))
@@ -86,7 +94,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     ]
     return replace(
         selection,
-        candidates=[*selection.candidates, *candidates],
+        candidates=[*selection.candidates, *candidates, *runs],
         ways_left=tuple(sorted(untried.items())),
         skipped=[*selection.skipped, *in_notebooks],
         gaps=gaps,

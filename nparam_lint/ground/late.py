@@ -57,6 +57,7 @@ LATE = frozenset(
     evidence.notebooks
     evidence.object_changes
     evidence.plain_parsers
+    evidence.script_runs
     evidence.sources
     evidence.statements
     gate
@@ -70,6 +71,7 @@ LATE = frozenset(
     gate.report
     gate.rules.lint
     gate.rules.source_file
+    gate.script_runs
     gate.rules.values
     gate.shards
     gate.stated_counts

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .patterns import late_pattern
+from .script_words import MADE_BY_SCRIPT
 
 if TYPE_CHECKING:
     # Values of arguments (`NameValue` of the front end), by their names.
@@ -37,6 +38,11 @@ class Recipe:
     @property
     def says_how_to_call(self) -> bool:
         return self.arguments is not None or self.call is not None
+
+    @property
+    def is_run(self) -> bool:
+        """Whether a whole script is run for the model."""
+        return (self.call or "").startswith(f"{MADE_BY_SCRIPT}(")
 
     @property
     def environ(self) -> tuple[tuple[str, str], ...]:

@@ -117,6 +117,9 @@ WORK_NAMES = frozenset(
 SETS_CONFIG = late_pattern(r"^((merge_|update_)?(cfg|config)_from_(file|list|yaml|yaml_file))$")
 SETS_VARIABLE = late_pattern(r"(^|\.)environ\.(setdefault|update)$|^os\.putenv$")
 WITH_CHANGES = "with_changes"  # the function of a recipe that does what a script does to a model
+MADE_BY_SCRIPT = "made_by_script"  # that of one for which a whole script is run
+FAILS_HERE = "which fails here"  # ends a note of that
+FIRST_OF = "the first of several"  # begins another
 REGISTERS = late_pattern(r"(^|[._])register", re.IGNORECASE)
 
 # --- what only makes a value ------------------------------------------------------------------

@@ -71,6 +71,7 @@ class State:
         self.line_texts = {}  # (file, number) -> "path:line"
         self.project_packages = {}  # name of a module at the top -> (it, whether the project's)
         self.running = []  # files of the project that are being run, the innermost last
+        self.script_run = None  # the ScriptRun that is under way
         self.foreign = None  # the package outside of the project that is being run, if any
         self.partial_files = {}  # path -> PartialFile of every file that was run in part
         self.placeholders = {}  # dotted name of what is not installed -> what stands for it

@@ -64,6 +64,8 @@ def ways(root: Path, case: Case) -> list[str]:
     same: dict[object, list[Evidence]] = {}  # ways but for the target
     notes: dict[str, str] = {}
     for evidence in find_evidence(query):
+        if evidence.recipe.is_run:
+            continue
         way, target = evidence.way, str(evidence.target)
         if way.position.path not in case.at_head:
             key = (way, evidence.file, evidence.recipe, evidence.rank)

@@ -8,20 +8,22 @@ import importlib
 import inspect
 import operator
 import re
+import shlex
 import sys
 import types
 
 from ...ground.nearest import did_you_mean
-from ...ground.script_words import CONFIG_CLASS, CONFIG_PARAMETER, WITH_CHANGES
+from ...ground.script_words import CONFIG_CLASS, CONFIG_PARAMETER, MADE_BY_SCRIPT, WITH_CHANGES
 from ..state import STATE
 from ..symbolic.traced_numbers import symbol
 from ..tracing.failures import Failure, Loss, describe, install, missing_package
-from ..tracing.project_paths import line_of_error
+from ..tracing.project_paths import line_of_error, relative
 from .call_arguments import Calls, element, handed_defaults, parted, parts, takes_any
 from .config_objects import PLAIN, SYMBOL, TracedValue, is_config
 from .downloads import PlainCall
 from .partial_exec import partial_file_of
 from .placeholders import check_imported, is_placeholder
+from .script_run import ScriptRun
 
 UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
 MISSING_ARGUMENTS = re.compile(r"missing \d+ required .*argument")  # as Python words it
@@ -116,10 +118,14 @@ class Call:
     def build(self, names):
         """The model that the call makes in a namespace."""
         self.names = names
+        names[MADE_BY_SCRIPT] = lambda *command: ScriptRun(self.module, *command).model()
         if self.recipe.call:
             call = self.recipe.call
             is_changed = call.startswith(f"{WITH_CHANGES}(")  # which is not what is called
             self.text = call[len(WITH_CHANGES) + 1 : -1] if is_changed else call
+            if self.recipe.is_run:
+                words = ast.literal_eval(call[len(MADE_BY_SCRIPT) :])[0]
+                self.text = shlex.join(["python", relative(self.module.__file__), *words])
             if self.recipe.setup:
                 try:
                     exec(compile(self.recipe.setup, "<nparam setup>", "exec"), names)

@@ -44,6 +44,8 @@ def mark_definitions(tree, path):
 
 def note_definition(path, line):
     def note(made):
+        if STATE.script_run is not None:
+            made = STATE.script_run.noted(made, path)
         if callable(made):  # one that returns another definition's object has made none
             STATE.definitions.setdefault(id(made), (made, path, line))
         return made

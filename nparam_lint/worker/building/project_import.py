@@ -11,6 +11,7 @@ import io
 import operator
 import os
 import sys
+import types
 
 from ...ground.facts import digest
 from ..state import STATE
@@ -33,6 +34,7 @@ from ..tracing.project_paths import (
 from . import tokenizers
 from .definitions import mark_definitions
 from .downloads import explain
+from .left_out import leave_out
 from .partial_exec import PartialFile, is_of_source, may_be_elsewhere, would_work
 from .placeholders import guard_imports, without_values
 from .plain_gpu import may_help
@@ -101,6 +103,8 @@ def import_target(job):
     """The module of a job, or a Failure that says which line stands in the way."""
     check_name(job)
     name, file = job.module, job.file
+    if job.build.recipe.is_run:  # what it needs is imported then
+        return script_module(name, os.path.join(STATE.root, file))
     try:
         module = importlib.import_module(name)
     except KeyboardInterrupt:
@@ -112,6 +116,13 @@ def import_target(job):
         if path != os.path.realpath(os.path.join(STATE.root, file)):
             reason = f"importing {name!r} gave {relative(path)} instead of {file}"
             raise Failure("NPL003", "import_failed", reason, next_attempt=True)
+    return module
+
+
+def script_module(name, path):
+    """A module that is not run."""
+    module = types.ModuleType(name)
+    module.__file__, module.__package__ = path, name.rpartition(".")[0]
     return module
 
 
@@ -234,6 +245,8 @@ def compiled(source, path):
         tree = ast.parse(source, path)
         is_script = would_work(tree)
         mark_definitions(tree, path)
+        if STATE.script_run is not None:
+            leave_out(tree, path, is_script=False)
         guard_imports(tree)
         return tree, is_script, compile(tree, path, "exec", dont_inherit=True)
     except (RecursionError, MemoryError):

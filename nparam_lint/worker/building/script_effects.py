@@ -32,6 +32,9 @@ _FETCHERS = {
     "gdown": "download",
     "huggingface_hub.file_download": "hf_hub_download",
 }
+_OF_RESULTS = re.compile(
+    r"(?i)log|run|out|result|save|ckpt|checkpoint|exp|model|weight|te?mp|board"
+)
 _TIMM_BUILDERS = "timm.models._builder", "timm.models.helpers"
 _TIMM_FACTORIES = "timm.models._factory", "timm.models.factory"
 # What `create_model` gives that it did not when many repositories were written.
@@ -125,8 +128,9 @@ def without_effects(torch, addresses):
 
     def list_known(path="."):
         """Of a directory for results, which was not made, nothing."""
-        is_there = not isinstance(path, (str, bytes, os.PathLike)) or os.path.exists(path)
-        return list_directory(path) if is_there else []
+        is_path = isinstance(path, (str, bytes, os.PathLike))
+        is_result = is_path and _OF_RESULTS.search(os.fsdecode(path)) and not os.path.exists(path)
+        return [] if is_result else list_directory(path)
 
     def make_temporary(make, path, *args, **kwargs):
         if may_write(path):

@@ -272,7 +272,8 @@ class Importer(Parent):
     def is_traced(self, job):
         """Whether the lines that make its parts are wanted: those of the project, and of packages
         where somebody asks for this one model."""
-        return (self.is_project or job.ask.parameters) and (job.ask.origins or not job.ask.points)
+        is_project = self.is_project or job.build.recipe.is_run  # which imports it then
+        return (is_project or job.ask.parameters) and (job.ask.origins or not job.ask.points)
 
 
 def common_package(jobs):

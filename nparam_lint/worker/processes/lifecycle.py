@@ -87,7 +87,8 @@ class Job:
     @property
     def how(self):
         """In what way its module is imported."""
-        return self.tolerant, self.gpu, self.roots, self.build.recipe.environ
+        recipe = self.build.recipe
+        return self.tolerant, self.gpu, self.roots, recipe.environ, recipe.is_run
 
     def take_next_attempt(self):
         """Whether there is another way to import: every path strictly, then every path without the

@@ -97,10 +97,12 @@ def begin(variables):
 
 
 def contents():
-    """All variables as they are, without noting that; for comparison."""
-    return dict(os.environ._data)
+    """All variables as they are, without noting that; for comparison. Without those that OpenMP's
+    packages set for it when they are imported."""
+    return {k: v for k, v in os.environ._data.items() if os.environ.decodekey(k)[:4] != "KMP_"}
 
 
 def variables():
     """The same, by name: for a process that is started with them."""
-    return {os.environ.decodekey(k): os.environ.decodevalue(v) for k, v in contents().items()}
+    values = os.environ._data.items()
+    return {os.environ.decodekey(k): os.environ.decodevalue(v) for k, v in values}

@@ -33,6 +33,11 @@ from .project_paths import (
 _METADATA = re.compile(r"[\\/](importlib[_/\\]metadata|pkg_resources)[\\/]")
 # Files of the standard library that read source.
 _INSPECTION = frozenset(("linecache.py", "inspect.py", "tokenize.py", "traceback.py"))
+# Ours that stand in the place of functions of Python, for which others ask.
+_IN_BETWEEN = frozenset(
+    os.path.join(os.path.dirname(os.path.dirname(__file__)), "building", name)
+    for name in ("script_effects.py", "script_run.py")
+)
 # os.path.exists and its like
 _OF_PATHS = ("genericpath.py", "genericpath>", "posixpath.py", "posixpath>")
 _DELETED = " (deleted)"  # the system's words, after the path
@@ -43,7 +48,10 @@ def record_event(event, args):
     """Files that are opened and directories that are listed (an audit hook)."""
     if not STATE.record.on or not args:
         return
-    caller = sys._getframe(2).f_code.co_filename
+    frame = sys._getframe(2)
+    while frame and frame.f_code.co_filename in _IN_BETWEEN:
+        frame = frame.f_back
+    caller = frame.f_code.co_filename if frame else OWN
     if caller.startswith(OWN):
         return
     question = "content"
@@ -57,7 +65,7 @@ def record_event(event, args):
     path = recordable_path(place)
     if path is None:
         return
-    if is_inspected(path, sys._getframe(2)):  # as if the file that is being run imported it
+    if is_inspected(path, frame):  # as if the file that is being run imported it
         STATE.record.imports().add(path)
     else:
         STATE.record.inputs().note(question, path)

@@ -1,0 +1,139 @@
+"""Scripts that the worker runs as a command says, up to the model: where no part of a script can
+be told that would make it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from functools import cached_property
+from itertools import islice
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from nparam_lint.evidence import CommandRun, Evidence
+from nparam_lint.evidence.call_search import HELP
+from nparam_lint.evidence.commands import Command, is_to_fill_in
+from nparam_lint.evidence.containment import find_containment
+from nparam_lint.ground.script_words import (
+    CONFIG_OPTION,
+    DATA_FILE,
+    RUN_SETTING,
+    TEST_FILE,
+)
+from nparam_lint.ground.values import Position, Way
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from nparam_lint.evidence.file_calls import CalledFiles
+    from nparam_lint.ground.notation import Target
+
+_RANK = 12
+_MOST, _OF_SCRIPT = 24, 6  # runs
+_NAMED = 3  # models of a script that it names and does not call
+
+
+class ScriptRuns:
+    """The runs of the scripts of a project. `told`: the evidence that there is without them."""
+
+    def __init__(self, files: CalledFiles, told: Sequence[Evidence]) -> None:
+        self.files = files
+        self.built = {evidence.target for evidence in told}
+        self.by_script: dict[str, list[Evidence]] = defaultdict(list)
+        for evidence in told:
+            if evidence.run:
+                self.by_script[evidence.run.script].append(evidence)
+        self.called = files.not_followed
+
+    def __iter__(self) -> Iterator[Evidence]:
+        left = _MOST
+        for script in sorted(self.files.discovery.tree.files):
+            if left <= 0:
+                return
+            if DATA_FILE.search(script) or TEST_FILE.search(script):
+                continue
+            ways = [*islice(self._ways(script), _OF_SCRIPT)]
+            targets = self._targets(script, is_commanded=any(way.command for way, _ in ways))
+            told = {(e.target, e.way.command or e.way.name) for e in self.by_script[script]}
+            for way, run in ways:
+                for target, at in targets.items() if left > 0 else ():
+                    is_default = not (way.command or way.name)
+                    if (target, way.command or way.name) in told or (
+                        is_default and target in self.built
+                    ):
+                        continue
+                    left -= 1
+                    position = way.position if way.kind == "config" else at
+                    key = target, script, run.command.words
+                    yield Evidence(
+                        target,
+                        replace(way, position=position),
+                        script,
+                        run.recipe(target),
+                        _RANK,
+                        key,
+                    )
+
+    def _ways(self, script: str) -> Iterator[tuple[Way, CommandRun]]:
+        """What says how a script is run: its commands, and the config files that it reads; if none
+        does, but a model is called there, that it is run without options."""
+        at = Position(script, 1, 1)
+        commands = [*filter(_is_whole, self.files.query.commands.of(script))]
+        for command in commands:
+            given = (word.rpartition("=")[2].removeprefix("./") for word in command.words)
+            config = next(filter(self.files.query.commands.is_config, given), "")
+            way = Way("call", at, config, command=command.place)
+            yield way, CommandRun(script, command)
+        for evidence in self.by_script[script]:
+            if evidence.way.kind == "config" and evidence.run and not evidence.way.command:
+                yield replace(evidence.way, note=""), evidence.run
+        is_called = any(place.path == script for place in self.called.values())
+        if not commands and is_called and self.files.file_calls(script).is_script:
+            yield Way("call", at), CommandRun(script, Command((), ""))
+
+    def _targets(self, script: str, *, is_commanded: bool) -> dict[Target, Position]:
+        """The models that a script may make, each with where it is called: those of which a way
+        there is known; those of which a call was not followed; else those that it names, or that
+        nothing says how to build."""
+        known = {
+            evidence.target: evidence.way.position
+            for evidence in self.by_script[script]
+            if evidence.way.kind == "call"
+        }
+        reached = {*self.files.discovery.tree.may_run_with([script])} if self.called else set()
+        called = {target: at for target, at in self.called.items() if at.path in reached}
+        here = {target: at for target, at in called.items() if at.path == script}
+        targets = known | here or dict(islice(called.items(), _NAMED))
+        if known or script in self.files.followed or not is_commanded:
+            return targets
+        names = self.files.file_calls(script).text.module_names & self.files.by_name.keys()
+        symbols = (self.files.names.resolve(script, name) for name in sorted(names))
+        named = [*filter(None, map(self.files.target_of, symbols))] or self.unknown
+        more = dict.fromkeys(named if len(named) <= _NAMED else (), Position(script, 1, 1))
+        return more | targets
+
+    @cached_property
+    def unknown(self) -> list[Target]:
+        """The models that nothing says how to build, and that are no part of another."""
+        query, parts = self.files.query, find_containment(self.files.discovery).users
+        return [
+            target
+            for target in query.targets
+            if target not in self.built
+            and query.needs_arguments(target)
+            and str(target) not in parts
+        ]
+
+
+def _is_whole(command: Command) -> bool:
+    """Whether it runs more than the help, and a reader has nothing to fill in but what a model does
+    not depend on, such as the directory of the data."""
+    flag = ""
+    if not HELP.isdisjoint(command.words):
+        return False
+    for word in command.words:
+        flag = word.partition("=")[0] if word.startswith("-") or "=" in word else flag
+        is_of_run = RUN_SETTING.match(flag.lstrip("-")) and not CONFIG_OPTION.match(flag)
+        if is_to_fill_in(word) and not is_of_run:
+            return False
+    return True

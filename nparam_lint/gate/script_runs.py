@@ -1,0 +1,121 @@
+"""What the runs of scripts say of the ways that were told without them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from nparam_lint.count.measured import Measured, NotMeasured
+from nparam_lint.gate.building import count_models
+from nparam_lint.ground.script_words import FAILS_HERE, FIRST_OF
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from nparam_lint.count.run import Answers
+    from nparam_lint.gate.candidates import Candidate, ProjectSource
+    from nparam_lint.ground.notation import Target
+    from nparam_lint.ground.orders import Ask
+
+_SECONDS = 6.0  # in which runs are begun; as long again for those after the first of each script
+_Measurement = Measured | NotMeasured
+
+
+def count_in_turn(
+    requests: Sequence[tuple[Candidate, Ask]], source: ProjectSource, meanwhile: Callable[[], None]
+) -> Answers:
+    """As `count_models`, but runs come last, and for a limited time. Of those of one script for a
+    model the first comes before the others: where it does not come to a model, they are taken to
+    fail alike."""
+    first_of: dict[object, int] = {}
+    later: dict[int, int] = {}  # to the first
+    plain: list[int] = []
+    for number, (candidate, _) in enumerate(requests):
+        recipe = candidate.build.recipe
+        if not recipe.is_run:
+            plain.append(number)
+        elif (first := first_of.setdefault((recipe.file, candidate.target), number)) != number:
+            later[number] = first
+    answers = count_models([requests[number] for number in plain], source, meanwhile)
+    found = dict(zip(plain, map(answers.measurements.__getitem__, range(len(plain))), strict=True))
+    is_limited = source.session.settings.ways != 0
+    session = source.session.with_settings(patience=_SECONDS) if is_limited else source.session
+    source = replace(source, session=session)
+
+    def count(numbers: Sequence[int]) -> None:
+        made = count_models([requests[number] for number in numbers], source).measurements
+        for place, number in enumerate(numbers):
+            answer = made[place]
+            is_late = isinstance(answer, NotMeasured) and answer.cause == "not_tried"
+            found[number] = replace(answer, cause="raised") if is_late else answer
+
+    count([*first_of.values()])
+    count([number for number, first in later.items() if _comes_to_model(found[first])])
+    answers.measurements = {
+        number: found[number] if number in found else found[later[number]]
+        for number in range(len(requests))
+    }
+    return answers
+
+
+def settled(candidates: Sequence[Candidate], answers: Mapping[int, _Measurement]) -> set[int]:
+    """The numbers of the candidates that are not told: of a way that the run of its script shows to
+    be another, the way; of one that it confirms, or that it has not come to, the run; and runs for
+    commands that give what others do. What a run confirms is not as doubtful as it was."""
+    numbers = {id(candidate): number for number, candidate in enumerate(candidates)}
+    left_out: set[int] = set()
+    # The calls of each model in each script, and the sizes of each by one command.
+    calls: dict[object, set[object]] = defaultdict(set)
+    for run in candidates:
+        told = answers[numbers[id(run.instead_of)]] if id(run.instead_of) in numbers else None
+        if isinstance(told, Measured) and run.way:
+            calls[run.target, run.build.recipe.file].add(run.way.position)
+            calls[run.target, run.build.recipe].add(told.counts.total)
+    for run_number, run in enumerate(candidates):
+        if run.instead_of is None:
+            continue
+        number = numbers.get(id(run.instead_of), run_number)  # it may be in another shard
+        told, made = answers[number], answers[run_number]
+        if isinstance(told, Measured) and isinstance(made, Measured) and _is_sure(made):
+            is_same = told.counts.total == made.counts.total
+            recipe = run.build.recipe
+            is_one = len(calls[run.target, recipe.file]) == len(calls[run.target, recipe]) == 1
+            if is_same or is_one:
+                left_out.add(run_number if is_same else number)
+                candidates[number].way = run.way
+            else:  # of two calls it makes one first
+                left_out.add(run_number)
+                note = f"not the first that {run.build.recipe.file} makes"
+                if way := candidates[number].way:
+                    note = "; ".join(filter(None, (way.note, note)))
+                    candidates[number].way = replace(way, note=note)
+        elif isinstance(made, Measured) and not isinstance(told, Measured):
+            left_out.add(number)
+        else:
+            left_out.update((number, run_number) if _is_sure(made) else (run_number,))
+    totals: dict[Target, set[int]] = defaultdict(set)
+    told_of: set[tuple[Target, str]] = set()  # targets with the scripts that make them
+    for number, candidate in enumerate(candidates):
+        answer = answers[number]
+        if candidate.way and isinstance(answer, Measured) and number not in left_out:
+            target, script = candidate.target, candidate.way.position.path
+            if candidate.build.recipe.is_run and candidate.instead_of is None:
+                is_known = answer.counts.total in totals[target] and candidate.way.kind == "call"
+                is_doubtful = (target, candidate.location) in told_of and not _is_sure(answer)
+                left_out.update([number] if is_known or is_doubtful else [])
+            told_of.add((target, script))
+            totals[target].add(answer.counts.total)
+    return left_out
+
+
+def _comes_to_model(answer: _Measurement) -> bool:
+    return isinstance(answer, Measured) or answer.cause == "not_a_model"
+
+
+def _is_sure(answer: _Measurement) -> bool:
+    """Whether the run of a script has come to an end: by making the model, or another one."""
+    if isinstance(answer, Measured):
+        return not any(n.endswith(FAILS_HERE) or n.startswith(FIRST_OF) for n in answer.notes)
+    return answer.cause == "not_a_model"

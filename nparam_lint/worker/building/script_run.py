@@ -1,0 +1,293 @@
+"""Runs a script of the project as a command does, as far as it makes a model: for those of which no
+part can be told that would make it."""
+
+import argparse
+import ast
+import builtins
+import contextlib
+import errno
+import functools
+import glob
+import os
+import pathlib
+import re
+import signal
+import sys
+import types
+
+from ...ground.script_words import FAILS_HERE, FIRST_OF
+from ..state import STATE
+from ..tracing.failures import Failure
+from ..tracing.project_paths import is_ours, line_of, relative
+from .definitions import mark_definitions
+from .left_out import ScriptEnds, leave_out
+
+# What holds a model that is trained as it is.
+WRAPPERS = {"DataParallel", "DistributedDataParallel", "OptimizedModule", "LightningModule"}
+
+
+ASKED = [
+    *((os.path, name) for name in ("exists", "isfile", "isdir")),
+    *((pathlib.Path, name) for name in ("exists", "is_file", "is_dir")),
+]
+# Of what a script reads rather than writes.
+OF_DATA_FILE = re.compile(
+    r"(?i)\.(json|jsonl|txt|csv|tsv|pkl|pickle|npy|npz|h5|hdf5|ya?ml|toml|db|parquet|vocab)$"
+    r"|(^|[/_])(data\w*|\w*dataset)(/|$)"
+)
+SECONDS = 8  # that a script may take to make its model
+MOST_RUNS = 9  # of others, by which it finds out what the model is made of
+
+
+def out_of_time(number, frame):
+    raise ScriptEnds(f"within {SECONDS} s")
+
+
+def size_of(model):
+    """Of a model; of what holds one, whatever it is."""
+    parameters = getattr(model, "parameters", tuple)
+    try:
+        return sum(parameter.numel() for parameter in parameters())
+    except Exception:
+        return None
+
+
+class ScriptRun:
+    """A run of the file of a `module` with the `words` of a command behind its name, in a `folder`,
+    for the first model of the class, or of the function, `qualname` in the file `location`."""
+
+    def __init__(self, module, words, folder, location, qualname):
+        self.folder = os.path.join(STATE.root, folder)
+        self.path, self.package = module.__file__, module.__package__
+        self.words, self.qualname = words, qualname
+        self.location = os.path.realpath(os.path.join(STATE.root, location))
+        self.torch = sys.modules["torch"]
+        self.made = []  # all modules whose constructors have begun
+        self.whole = []  # those of the class whose constructors have come to their ends
+        self.returned = []  # by the function
+        self.runs, self.is_running = 0, False  # of modules
+        self.failures = []  # (line, error) of each statement that was left out
+
+    def model(self):
+        """The model as it is when the script begins to train, or ends."""
+        refusals, words, ended = [*STATE.refusals], "", False
+        with contextlib.ExitStack() as undo:
+            self.watch(undo)
+            try:
+                self.run()
+            except ScriptEnds as end:
+                words = f" {end}".rstrip()
+            except (Exception, SystemExit) as error:
+                ended = isinstance(error, SystemExit)
+                if not ended or error.code:
+                    self.failures.append((relative(self.path), error))
+            model = None if words else self.found()  # what is being made may be incomplete
+        if model is None and self.failures:
+            STATE.refused = None
+            raise self.failures[0][1]
+        if model is None:
+            is_sure = not (words or ended) and any(map(self.is_other_model, self.made))
+            reason = f"{relative(self.path)} makes no {self.qualname}{words}"
+            raise Failure("NPL004", "not_a_model" if is_sure else "raised", reason)
+        if self.failures:
+            STATE.refusals[:] = refusals
+            STATE.refusals.append(f"without {self.failures[0][0]}, {FAILS_HERE}")
+        if len(set(map(size_of, self.returned or self.whole))) > 1:
+            STATE.refusals.append(f"{FIRST_OF} that {relative(self.path)} makes")
+        return model
+
+    def is_other_model(self, module):
+        """Whether this is a model of the project: a script that makes none at all, or a loss, may
+        have missed a GPU, or a file."""
+        name = type(module).__module__
+        is_own = name == "__main__" or is_ours(sys.modules.get(name))
+        return is_own and next(self.torch.nn.Module.parameters(module), None) is not None
+
+    def watch(self, undo):
+        """Note what is made, and end the script where it has the model and trains."""
+        torch, kind = self.torch, self.torch.nn.Module
+        make, call = kind.__init__, kind.__call__
+
+        def note(module, *args, **kwargs):
+            self.made.append(module)
+            make(module, *args, **kwargs)
+
+        def run_module(module, *args, **kwargs):
+            if self.is_wanted(module):
+                self.end_with(module)
+            self.runs += not self.is_running
+            if self.runs > MOST_RUNS and not self.in_constructor():
+                raise ScriptEnds("" if self.found() else "before it trains another")
+            before, self.is_running = self.is_running, True
+            try:
+                return call(module, *args, **kwargs)
+            finally:
+                self.is_running = before
+
+        def ending(function):
+            @functools.wraps(function)
+            def end_or_go_on(*args, **kwargs):
+                self.end_with()
+                return function(*args, **kwargs)
+
+            return end_or_go_on
+
+        def spawn(function, args=(), *others, **options):
+            function(0, *args)
+
+        parser = argparse.ArgumentParser
+        value_of = parser._get_value
+
+        def known_value(parser, action, text):
+            """As a reader would have it who fills in `SCAN_ID`."""
+            try:
+                return value_of(parser, action, text)
+            except argparse.ArgumentError:
+                if not text.isupper():
+                    raise
+                return action.default
+
+        words = self.words[self.words[:1] == ["--"] :]  # behind what torchrun takes
+        loader, optimizer = torch.utils.data.DataLoader, torch.optim.Optimizer
+        changes = [
+            (kind, "__init__", note),
+            (kind, "__call__", run_module),
+            (loader, "__iter__", ending(loader.__iter__)),
+            (optimizer, "__init__", ending(optimizer.__init__)),
+            (torch.multiprocessing, "spawn", spawn),
+            (glob, "glob", self.noting_absence(glob.glob)),
+            (os, "walk", self.noting_absence(os.walk, list)),
+            (os, "listdir", self.listed),
+            (builtins, "open", self.noting_absence(builtins.open)),
+            (parser, "_get_value", known_value),
+            (sys, "argv", [self.path, *map(self.from_folder, words)]),
+        ]
+        for owner, name in ASKED:
+            changes.append((owner, name, self.noting_no(getattr(owner, name))))
+        undo.callback(sys.modules.__setitem__, "__main__", sys.modules["__main__"])
+        undo.callback(os.chdir, os.getcwd())
+        os.chdir(self.folder)
+        undo.callback(setattr, STATE, "script_run", None)
+        STATE.script_run = self
+        with contextlib.suppress(AttributeError, ValueError):  # of Windows; not the main thread
+            undo.callback(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, out_of_time))
+            undo.callback(signal.setitimer, signal.ITIMER_REAL, 0)
+            signal.setitimer(signal.ITIMER_REAL, SECONDS, 1)  # again: it may be caught
+        for owner, name, value in changes:
+            undo.callback(setattr, owner, name, getattr(owner, name))
+            setattr(owner, name, value)
+
+    def listed(self, path="."):
+        """As Python does it; a way that is told without a run finds nothing in what is absent."""
+        if not os.path.exists(path):
+            error = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
+            self.note_absence(error)
+            raise error
+        with os.scandir(path) as entries:
+            return [entry.name for entry in entries]
+
+    def noting_absence(self, function, kind=lambda value: value):
+        @functools.wraps(function)
+        def find(*args, **kwargs):
+            try:
+                found = kind(function(*args, **kwargs))
+            except FileNotFoundError as error:
+                self.note_absence(error)
+                raise
+            if found == []:
+                self.note_absence(FileNotFoundError(f"there is no file for {args}"))
+            return found
+
+        return find
+
+    def noting_no(self, function):
+        """A question for a file: of data it is noted where there are none."""
+
+        @functools.wraps(function)
+        def ask(path, *args, **kwargs):
+            is_there = function(path, *args, **kwargs)
+            if not is_there and OF_DATA_FILE.search(os.path.relpath(str(path), self.folder)):
+                self.note_absence(FileNotFoundError(f"there is no {path}"))
+            return is_there
+
+        return ask
+
+    def note_absence(self, error):
+        """Note the line that asks for files that are not there: the script may go on without."""
+        if (place := line_of(sys._getframe())) and self.found() is None:
+            self.failures.append((place, error))
+
+    def from_folder(self, word):
+        """A word of the command, which may name a config file as it is from the root."""
+        flag, sign, path = word.rpartition("=")
+        at_root = os.path.join(STATE.root, path)
+        is_there = os.path.isfile(at_root) and not os.path.exists(os.path.join(self.folder, path))
+        return f"{flag}{sign}{at_root}" if is_there else word
+
+    def noted(self, function, path):
+        """What the file `path` defines; a function that is wanted notes what it returns, a class
+        the objects whose constructors have come to their ends."""
+        is_wanted = getattr(function, "__qualname__", "") == self.qualname
+        if not (is_wanted and os.path.realpath(path) == self.location):
+            return function
+        if isinstance(function, type):
+            make = function.__init__
+
+            @functools.wraps(make)
+            def make_whole(module, *args, **kwargs):
+                make(module, *args, **kwargs)
+                if type(module) is function:
+                    self.whole.append(module)
+
+            function.__init__ = make_whole
+        if not isinstance(function, types.FunctionType):
+            return function
+
+        @functools.wraps(function)
+        def note(*args, **kwargs):
+            value = function(*args, **kwargs)
+            self.returned.append(value)
+            return value
+
+        return note
+
+    def end_with(self, module=None):
+        """End the script where the model is made; `module`: if it is that."""
+        model = self.found()
+        is_whole = isinstance(model, self.torch.nn.Module)  # else it may hold one more later
+        if is_whole and module in (None, model) and not self.in_constructor():
+            raise ScriptEnds
+
+    def in_constructor(self):
+        """Whether a module is being made, which may run what it has made."""
+        frame = sys._getframe()
+        while frame is not None:
+            is_constructor = frame.f_code.co_name == "__init__"
+            if is_constructor and isinstance(frame.f_locals.get("self"), self.torch.nn.Module):
+                return True
+            frame = frame.f_back
+        return False
+
+    def run(self):
+        STATE.record.inputs().note("content", self.path)
+        with open(self.path, "rb") as file:
+            tree = ast.parse(file.read(), self.path)
+        mark_definitions(tree, self.path)
+        leave_out(tree, self.path, is_script=True)
+        main = sys.modules["__main__"] = types.ModuleType("__main__")
+        main.__file__, main.__package__, main.__builtins__ = self.path, self.package, builtins
+        exec(compile(tree, self.path, "exec"), vars(main))
+
+    def found(self):
+        """What the function returned first; or the first model of the class that is a part of no
+        other."""
+        if self.returned:
+            return self.returned[0]
+        parts = set()
+        for module in self.made:
+            if WRAPPERS.isdisjoint(kind.__name__ for kind in type(module).__mro__):
+                parts.update(map(id, vars(module).get("_modules", {}).values()))
+        return next((module for module in self.whole if id(module) not in parts), None)
+
+    def is_wanted(self, module):
+        return any(module is value for value in (*self.whole, *self.returned))
