@@ -1,5 +1,5 @@
-"""Scripts that the worker runs as a command says, up to the model: where no part of a script can
-be told that would make it."""
+"""Scripts that the worker runs as a command says, up to the model, where no other evidence says
+what that command builds. What other evidence says is compared with runs, see `Evidence.as_run`."""
 
 from __future__ import annotations
 

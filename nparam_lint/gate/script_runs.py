@@ -48,8 +48,10 @@ def count_in_turn(
         made = count_models([requests[number] for number in numbers], source).measurements
         for place, number in enumerate(numbers):
             answer = made[place]
-            is_late = isinstance(answer, NotMeasured) and answer.cause == "not_tried"
-            found[number] = replace(answer, cause="raised") if is_late else answer
+            if isinstance(answer, NotMeasured) and answer.cause == "not_tried":
+                answer = replace(answer, cause="raised")
+                session.inputs.is_complete = False  # the next run may come to it
+            found[number] = answer
 
     count([*first_of.values()])
     count([number for number, first in later.items() if _comes_to_model(found[first])])
@@ -87,7 +89,7 @@ def settled(candidates: Sequence[Candidate], answers: Mapping[int, _Measurement]
                 candidates[number].way = run.way
             else:  # of two calls it makes one first
                 left_out.add(run_number)
-                note = f"not the first that {run.build.recipe.file} makes"
+                note = f"not the first that {recipe.file} makes"
                 if way := candidates[number].way:
                     note = "; ".join(filter(None, (way.note, note)))
                     candidates[number].way = replace(way, note=note)

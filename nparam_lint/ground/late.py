@@ -71,8 +71,8 @@ LATE = frozenset(
     gate.report
     gate.rules.lint
     gate.rules.source_file
-    gate.script_runs
     gate.rules.values
+    gate.script_runs
     gate.shards
     gate.stated_counts
     gate.ways

@@ -1,5 +1,5 @@
-"""Leaves out the statements of a script that fail, for want of data for example, and what needs
-their values: what is left makes the model, or does not."""
+"""Lets a script go on where a statement fails: a file of data may be missing. What later needs a
+value of that statement fails, too; so a model that is made all the same depends on none of them."""
 
 import ast
 import builtins
@@ -10,7 +10,7 @@ import types
 from ..state import STATE
 from ..tracing.failures import Loss, describe, missing_package
 from ..tracing.project_paths import line_text
-from .partial_exec import FUNCTIONS, dotted, loss_behind
+from .partial_exec import FUNCTIONS, IMPORTS, dotted, loss_behind
 from .placeholders import placeholder
 
 ERROR, LEFT_OUT, UNKNOWN = "__nparam_error__", "__nparam_left_out__", "__nparam_unknown__"
@@ -18,6 +18,8 @@ ERROR, LEFT_OUT, UNKNOWN = "__nparam_error__", "__nparam_left_out__", "__nparam_
 _PARALLEL = re.compile(r"(^|\.)init\w*_parallel$")
 COMPOUND = (ast.If, ast.For, ast.While, ast.With)
 LISTS = ("body", "orelse")
+GUARDED = (*COMPOUND, *IMPORTS, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Try)
+MAY_FAIL = (ast.Call, ast.Name, *IMPORTS)
 DEEPEST = 6  # blocks in each other: Python takes 20, and this doubles them
 LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 MOST = 100  # statements: a loop that goes on without its values has no end
@@ -55,12 +57,10 @@ def guarded(statements, path, own, depth=0):
                 setattr(node, name, guarded(getattr(node, name, []), path, own, depth + 1) or [])
             if isinstance(node, ast.With):
                 del node.orelse
-        calls = any(isinstance(part, (ast.Call, ast.Name)) for part in ast.walk(node))
-        is_plain = isinstance(node, (*COMPOUND, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr))
-        is_plain = is_plain or isinstance(node, (ast.Import, ast.ImportFrom, ast.Try))
+        may_fail = any(isinstance(part, MAY_FAIL) for part in ast.walk(node))
         # What would come after is not known either.
         leaves = any(isinstance(part, LEAVES) for part in inside(node))
-        if leaves or not (is_plain and (calls or isinstance(node, (ast.Import, ast.ImportFrom)))):
+        if leaves or not (may_fail and isinstance(node, GUARDED)):
             body.append(node)
             continue
         handler = ast.ExceptHandler(ast.Name(ERROR, ast.Load()), None, handled(node, path, own))
@@ -152,7 +152,7 @@ def left_out(path, line, names):
     model, which would be another one without it."""
     error, frame, run = sys.exc_info()[1], sys._getframe(1), STATE.script_run
     module = sys.modules["torch"].nn.Module
-    values = [{**frame.f_globals, **frame.f_locals}.get(name) for name in names]
+    scope = {**frame.f_globals, **frame.f_locals}
     above = frame
     while above is not None and run is not None:
         if isinstance(above.f_locals.get("self"), module):
@@ -165,7 +165,7 @@ def left_out(path, line, names):
         behind = behind.__cause__ or behind.__context__
     STATE.refused = None if behind is STATE.refused else STATE.refused  # else it was ignored
     run.failures.append((place, error))
-    if len(run.failures) > MOST or any(isinstance(value, module) for value in values):
+    if len(run.failures) > MOST or any(isinstance(scope.get(name), module) for name in names):
         raise ScriptEnds from error
     why = describe(error)
     before = loss_behind(error)

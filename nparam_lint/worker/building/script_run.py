@@ -1,5 +1,4 @@
-"""Runs a script of the project as a command does, as far as it makes a model: for those of which no
-part can be told that would make it."""
+"""Runs a script of the project as a command does, as far as it makes a model."""
 
 import argparse
 import ast
@@ -24,8 +23,7 @@ from .left_out import ScriptEnds, leave_out
 
 # What holds a model that is trained as it is.
 WRAPPERS = {"DataParallel", "DistributedDataParallel", "OptimizedModule", "LightningModule"}
-
-
+# Questions for files.
 ASKED = [
     *((os.path, name) for name in ("exists", "isfile", "isdir")),
     *((pathlib.Path, name) for name in ("exists", "is_file", "is_dir")),
@@ -39,8 +37,12 @@ SECONDS = 8  # that a script may take to make its model
 MOST_RUNS = 9  # of others, by which it finds out what the model is made of
 
 
+class OutOfTime(ScriptEnds):
+    """Ends a script that may make its model on another day."""
+
+
 def out_of_time(number, frame):
-    raise ScriptEnds(f"within {SECONDS} s")
+    raise OutOfTime
 
 
 def size_of(model):
@@ -75,13 +77,16 @@ class ScriptRun:
             self.watch(undo)
             try:
                 self.run()
+            except OutOfTime:  # what is being made may be incomplete
+                reason = f"{relative(self.path)} makes no {self.qualname} within {SECONDS} s"
+                raise Failure("NPL004", "timed_out", reason) from None
             except ScriptEnds as end:
                 words = f" {end}".rstrip()
             except (Exception, SystemExit) as error:
                 ended = isinstance(error, SystemExit)
                 if not ended or error.code:
                     self.failures.append((relative(self.path), error))
-            model = None if words else self.found()  # what is being made may be incomplete
+            model = None if words else self.found()
         if model is None and self.failures:
             STATE.refused = None
             raise self.failures[0][1]
