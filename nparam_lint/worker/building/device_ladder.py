@@ -102,8 +102,9 @@ def patch_initialisers(torch):
             layer.reset_parameters = unless_on_meta(layer.reset_parameters)
 
 
-class Replacements:
-    """Replacements for functions of torch while a model is built.
+class BuildMode:
+    """Replaces functions of torch while a model is built on a device: what `make_mode` makes a
+    function mode of, since torch comes late.
 
     Everything goes to one device, whatever the constructor asks for. What would be on a GPU is
     noted: a tensor that is moved there is another one, as it would be.
@@ -115,37 +116,37 @@ class Replacements:
     (https://github.com/pytorch/pytorch/pull/87426).
     """
 
-    def __init__(self, torch):
-        self.torch, self.tensor = torch, torch.Tensor
-        self.is_tracing, self.quietly = tracing_test(torch), unseen(torch)
-        # How many elements they make is in their arguments; the others make what they are given.
-        self.sized = {torch.zeros, torch.ones, torch.full, torch.randn, torch.rand, torch.arange}
-        self.empty = {torch.empty, torch.empty_strided, torch.empty_permuted}
-        self.random = {torch.randn, torch.rand}
-        self.answers = {  # of what would be on a GPU
-            torch.Tensor.device.__get__: torch.device("cuda", 0),
-            torch.Tensor.is_cuda.__get__: True,
-            torch.Tensor.is_cpu.__get__: False,
-            torch.Tensor.get_device: 0,
-        }
-        self.of = {}  # function of torch -> what is done in its place
-        for names, method in (
-            (_READERS, self.read),
-            (("__getitem__",), self.index),
-            (_IN_PLACE, self.change),
-            (_RANDOM_IN_PLACE, self.draw),
-            (_MOVES, self.move),
-            (("pin_memory",), self.pin),
-            (_DEVICE_METHODS, self.ask),
-        ):
-            spaces = (torch.Tensor, torch)[: 1 + (names in (_READERS, _DEVICE_METHODS))]
-            functions = (getattr(space, name, None) for space in spaces for name in names)
-            self.of.update((function, method) for function in functions if function is not None)
-        self.of[torch._C._nn.one_hot] = self.read
-        self.of[torch.nn.init.normal_] = self.initialise
-        properties = (getattr(torch.Tensor, name, None) for name in _DEVICE_PROPERTIES)
-        self.of.update((one.__get__, self.ask) for one in properties if one is not None)
-        self.of.update(dict.fromkeys(tensor_makers(), self.make))
+    def __init__(self, device):
+        super().__init__()
+        self.device = device
+        self.accelerated = {}  # the storages that would be on a GPU, by their keys
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        try:
+            return self.replaced.get(func, BuildMode.call)(self, func, args, kwargs or {})
+        except NotImplementedError as error:
+            # What torch cannot do on meta. `torch.nn.utils.parametrize` takes it for a method
+            # that nobody wrote, and goes on without: another model, and on meta alone.
+            if self.device != "meta" or "meta" not in str(error).lower():
+                raise
+            raise RuntimeError(str(error)) from error
+
+    def accelerate(self, tensor):
+        storage = self.storage(tensor)
+        if storage is not None:
+            self.accelerated[storage._cdata] = storage
+
+    def is_accelerated(self, value):
+        if type(value) in (tuple, list):
+            return any(map(self.is_accelerated, value))
+        storage = self.storage(value) if self.accelerated else None
+        return storage is not None and storage._cdata in self.accelerated
+
+    def follow(self, result, target, args):
+        """What is made on a GPU, or of what is there, is there; what was changed stays."""
+        is_changed = any(result is value for value in args)
+        if not is_changed and (is_accelerator(target) or self.is_accelerated(args)):
+            self.accelerate(result)
 
     def holds_tensor(self, values):
         return any(
@@ -177,12 +178,12 @@ class Replacements:
     def to_meta(self, value):
         return value.to("meta") if isinstance(value, self.tensor) else value
 
-    def call(self, mode, func, args, kwargs):
-        """The function itself, on the device of the mode."""
-        if mode.device == "meta" and self.is_tracing():  # what meets values there crashes
+    def call(self, func, args, kwargs):
+        """The function itself, on the device of this mode."""
+        if self.device == "meta" and self.is_tracing():  # what meets values there crashes
             raise RuntimeError("torch.jit.trace needs values")
         # torch takes it for done: the tensor would be as before.
-        if mode.device == "meta" and self.is_lost(changed_by(func, args, kwargs), args, kwargs):
+        if self.device == "meta" and self.is_lost(changed_by(func, args, kwargs), args, kwargs):
             raise RuntimeError("a tensor is changed by one that has no values")
         target = kwargs.get("device")
         if target is not None:
@@ -191,39 +192,39 @@ class Replacements:
             try:
                 result = func(*args, **kwargs)
             except RuntimeError as error:
-                if mode.device != "meta" or "device" not in str(error):
+                if self.device != "meta" or "device" not in str(error):
                     raise
                 moved = {k: self.to_meta(v) for k, v in kwargs.items()}
                 result = func(*map(self.to_meta, args), **moved)
         except Exception:
-            if mode.device == "meta" and STATE.saw_meta is None:  # the constructor may catch it
+            if self.device == "meta" and STATE.saw_meta is None:  # the constructor may catch it
                 STATE.saw_meta = line_of(sys._getframe(1))
             raise
-        if mode.device == "meta" and type(result) is self.tensor and result.numel() > SMALL:
+        if self.device == "meta" and type(result) is self.tensor and result.numel() > SMALL:
             result = self.torch.empty_like(result, device="meta")
-        if target is not None or mode.accelerated:
-            mode.follow(result, target, args)
-        if args and self.is_unfilled(mode, args[0]) and isinstance(result, self.tensor):
-            STATE.shrank |= not self.is_unfilled(mode, result)
+        if target is not None or self.accelerated:
+            self.follow(result, target, args)
+        if args and self.is_unfilled(args[0]) and isinstance(result, self.tensor):
+            STATE.shrank |= not self.is_unfilled(result)
         return result
 
-    def is_unfilled(self, mode, value):
+    def is_unfilled(self, value):
         """Whether a tensor, or what it is a part of, is so large that no initialiser filled it."""
-        if mode.device != "cpu" or not STATE.skips_initialisers:
+        if self.device != "cpu" or not STATE.skips_initialisers:
             return False
         storage = self.storage(value)
         with self.quietly():
             return storage is not None and storage.nbytes() > SMALL_RANDOM * value.element_size()
 
-    def read(self, mode, func, args, kwargs):
+    def read(self, func, args, kwargs):
         STATE.read_values = True
-        STATE.shrank |= bool(args) and self.is_unfilled(mode, args[0])
-        return self.call(mode, func, args, kwargs)
+        STATE.shrank |= bool(args) and self.is_unfilled(args[0])
+        return self.call(func, args, kwargs)
 
-    def ask(self, mode, func, args, kwargs):
+    def ask(self, func, args, kwargs):
         """A query on which code of the project may base a decision. (Queries by torch itself do not
         count.)"""
-        if mode.device == "meta" and STATE.saw_meta is None and args[0].is_meta:
+        if self.device == "meta" and STATE.saw_meta is None and args[0].is_meta:
             caller = sys._getframe(2)  # that of the mode, which functions in Python call on the way
             passed = ("handle_torch_function", func.__name__)
             # Code that was made of a text (`eval`) belongs to who runs it.
@@ -231,40 +232,40 @@ class Replacements:
                 caller = caller.f_back
             if is_project(caller.f_code.co_filename):
                 STATE.saw_meta = line_of(caller)
-        if func in self.answers and mode.is_accelerated(args[0]):
+        if func in self.answers and self.is_accelerated(args[0]):
             return self.answers[func]
-        return self.call(mode, func, args, kwargs)
+        return self.call(func, args, kwargs)
 
-    def index(self, mode, func, args, kwargs):
+    def index(self, func, args, kwargs):
         if self.holds_tensor(args[1:]):
             STATE.read_values = True
-        return self.call(mode, func, args, kwargs)
+        return self.call(func, args, kwargs)
 
-    def draw(self, mode, func, args, kwargs):
+    def draw(self, func, args, kwargs):
         if STATE.skips_initialisers and not has_values(args[0]):
             return args[0]
-        return self.call(mode, func, args, kwargs)
+        return self.call(func, args, kwargs)
 
-    def initialise(self, mode, func, args, kwargs):
+    def initialise(self, func, args, kwargs):
         """`torch.nn.init.normal_`, as torch has it, goes on without the mode; on meta there is
         nothing for it to do, and doing it would import 800 modules."""
         tensor = args[0] if args else kwargs["tensor"]
-        return tensor if tensor.is_meta else self.call(mode, func, args, kwargs)
+        return tensor if tensor.is_meta else self.call(func, args, kwargs)
 
-    def change(self, mode, func, args, kwargs):
-        return args[0] if args[0].is_meta else self.call(mode, func, args, kwargs)
+    def change(self, func, args, kwargs):
+        return args[0] if args[0].is_meta else self.call(func, args, kwargs)
 
-    def move(self, mode, func, args, kwargs):
+    def move(self, func, args, kwargs):
         tensor = moved = args[0]
         target = func.__name__ if func.__name__ != "to" else None
         for value in (*args[1:], *kwargs.values()):
             if isinstance(value, (self.torch.dtype, self.tensor)):
                 moved = tensor.to(getattr(value, "dtype", value))
             if isinstance(value, self.tensor):
-                target = "cuda" if mode.is_accelerated(value) else "cpu"
+                target = "cuda" if self.is_accelerated(value) else "cpu"
             elif type(value) in (str, int) or isinstance(value, self.torch.device):
                 target = value
-        was_there = mode.is_accelerated(tensor)
+        was_there = self.is_accelerated(tensor)
         goes_there = is_accelerator(target) or (target is None and was_there)
         layout = kwargs.get("memory_format") or self.torch.preserve_format
         is_laid_out = layout is self.torch.preserve_format or tensor.is_contiguous(
@@ -273,10 +274,10 @@ class Replacements:
         if moved is tensor and (goes_there != was_there or kwargs.get("copy") or not is_laid_out):
             moved = self.copied(tensor)
         if goes_there:
-            mode.accelerate(moved)
+            self.accelerate(moved)
         return moved
 
-    def pin(self, mode, func, args, kwargs):
+    def pin(self, func, args, kwargs):
         return self.copied(args[0])
 
     def copied(self, tensor):
@@ -287,13 +288,13 @@ class Replacements:
         is_untouched = STATE.skips_initialisers and not (tensor.is_meta or has_values(tensor))
         return tensor.view_as(tensor) if is_untouched else tensor.clone()
 
-    def make(self, mode, func, args, kwargs):
+    def make(self, func, args, kwargs):
         if self.holds_tensor(args):  # a size, perhaps
             STATE.read_values = True
         target = kwargs.get("device")
         kwargs = dict(kwargs, device="cpu")
         kwargs.pop("pin_memory", None)
-        if mode.device == "meta":
+        if self.device == "meta":
             limit = SMALL_RANDOM if func in self.random else SMALL
             count = length if func is self.torch.arange else elements
             if func in self.empty or (func in self.sized and count(args, kwargs) > limit):
@@ -305,7 +306,7 @@ class Replacements:
                 kwargs["device"] = "meta"  # transformers asks so which device it is on
         tensor = func(*args, **kwargs)
         if is_accelerator(default_device() if target is None else target):
-            mode.accelerate(tensor)
+            self.accelerate(tensor)
         return tensor
 
 
@@ -333,47 +334,51 @@ def length(args, kwargs):
 
 @functools.lru_cache(maxsize=None)
 def make_mode(torch):
-    """The function mode under which models are built: a class, since torch comes late. To be called
-    before any code of the project runs, which may put its own in the place of torch's functions."""
+    """The function mode under which models are built. To be called before any code of the project
+    runs, which may put its own in the place of torch's functions."""
     from torch.overrides import TorchFunctionMode
 
-    replacements = Replacements(torch)
-    replaced, call, storage_of = replacements.of, replacements.call, replacements.storage
+    constants = {
+        "torch": torch,
+        "tensor": torch.Tensor,
+        "is_tracing": staticmethod(tracing_test(torch)),
+        "quietly": unseen(torch),
+        # How many elements they make is in their arguments; the others make what they are given.
+        "sized": {torch.zeros, torch.ones, torch.full, torch.randn, torch.rand, torch.arange},
+        "empty": {torch.empty, torch.empty_strided, torch.empty_permuted},
+        "random": {torch.randn, torch.rand},
+        "answers": {  # of what would be on a GPU
+            torch.Tensor.device.__get__: torch.device("cuda", 0),
+            torch.Tensor.is_cuda.__get__: True,
+            torch.Tensor.is_cpu.__get__: False,
+            torch.Tensor.get_device: 0,
+        },
+        "replaced": replacements(torch),
+    }
+    return type("BuildMode", (BuildMode, TorchFunctionMode), constants)
 
-    class BuildMode(TorchFunctionMode):
-        def __init__(self, device):
-            super().__init__()
-            self.device = device
-            self.accelerated = {}  # the storages that would be on a GPU, by their keys
 
-        def accelerate(self, tensor):
-            storage = storage_of(tensor)
-            if storage is not None:
-                self.accelerated[storage._cdata] = storage
-
-        def is_accelerated(self, value):
-            if type(value) in (tuple, list):
-                return any(map(self.is_accelerated, value))
-            storage = storage_of(value) if self.accelerated else None
-            return storage is not None and storage._cdata in self.accelerated
-
-        def follow(self, result, target, args):
-            """What is made on a GPU, or of what is there, is there; what was changed stays."""
-            is_changed = any(result is value for value in args)
-            if not is_changed and (is_accelerator(target) or self.is_accelerated(args)):
-                self.accelerate(result)
-
-        def __torch_function__(self, func, types, args=(), kwargs=None):
-            try:
-                return replaced.get(func, call)(self, func, args, kwargs or {})
-            except NotImplementedError as error:
-                # What torch cannot do on meta. `torch.nn.utils.parametrize` takes it for a method
-                # that nobody wrote, and goes on without: another model, and on meta alone.
-                if self.device != "meta" or "meta" not in str(error).lower():
-                    raise
-                raise RuntimeError(str(error)) from error
-
-    return BuildMode
+def replacements(torch):
+    """Function of torch -> what is done in its place."""
+    replaced = {}
+    for names, method in (
+        (_READERS, BuildMode.read),
+        (("__getitem__",), BuildMode.index),
+        (_IN_PLACE, BuildMode.change),
+        (_RANDOM_IN_PLACE, BuildMode.draw),
+        (_MOVES, BuildMode.move),
+        (("pin_memory",), BuildMode.pin),
+        (_DEVICE_METHODS, BuildMode.ask),
+    ):
+        spaces = (torch.Tensor, torch)[: 1 + (names in (_READERS, _DEVICE_METHODS))]
+        functions = (getattr(space, name, None) for space in spaces for name in names)
+        replaced.update((function, method) for function in functions if function is not None)
+    replaced[torch._C._nn.one_hot] = BuildMode.read
+    replaced[torch.nn.init.normal_] = BuildMode.initialise
+    properties = (getattr(torch.Tensor, name, None) for name in _DEVICE_PROPERTIES)
+    replaced.update((part.__get__, BuildMode.ask) for part in properties if part is not None)
+    replaced.update(dict.fromkeys(tensor_makers(), BuildMode.make))
+    return replaced
 
 
 @contextlib.contextmanager
