@@ -8,7 +8,6 @@ import itertools
 import sys
 import types
 import typing
-import weakref
 from typing import Optional
 
 from ..state import STATE
@@ -25,22 +24,22 @@ DEPTH = 2
 
 
 class Construction(typing.NamedTuple):
-    """How a module was made. `parts`: the arguments as they would be written; `arguments`:
-    themselves, by name, where formulas ask for any."""
+    """How a module was made, which is kept so that its id is not given away. `parts`: the arguments
+    as they would be written; `arguments`: themselves, by name, where formulas ask for any."""
 
-    module: weakref.ref
+    module: object
     parts: tuple
     arguments: Optional[dict]
 
 
 class OwnClass:
     """A class of modules, and the class of the project that it is, or is made of (torch derives
-    some of its own). `foreign`: ids of the codes of constructors that make something else."""
+    some of its own)."""
 
-    __slots__ = ("defaults", "foreign", "kind", "project_class")
+    __slots__ = ("defaults", "kind", "project_class")
 
     def __init__(self, kind):
-        self.kind, self.foreign, self.defaults = kind, {}, {}
+        self.kind, self.defaults = kind, {}
         bases = (base for base in kind.__mro__ if project_file(base.__module__))
         self.project_class = next(bases, None)
 
@@ -67,23 +66,18 @@ def note_construction(module):
     kind, caller, origins = type(module), sys._getframe(2), STATE.origins
     module_class = own_class(kind)
     try:
-        if module_class.project_class is None:
-            site = origins.calls_above(caller, "project")
-            if not site:
-                frame = constructor_of(module, module_class, caller)
-                site = origins.calls_above(frame.f_back if frame else caller, "package")
-            origins.keep(module, site)
-            return
-        parts, arguments = (UNKNOWN,), None
         frame = constructor_of(module, module_class, caller)
         origins.keep(module, origins.site_of(frame.f_back if frame else caller))
+        if module_class.project_class is None:
+            return
+        parts, arguments = (UNKNOWN,), None
         if frame is not None:
             arguments = arguments_of(frame)
             parts = call_parts(frame.f_code, arguments, module_class)
         elif kind.__init__.__code__ is sys._getframe(1).f_code:  # it has none of its own
             parts = ()
         arguments = arguments if STATE.keeps_arguments else None
-        STATE.constructions[id(module)] = Construction(weakref.ref(module), parts, arguments)
+        STATE.constructions[id(module)] = Construction(module, parts, arguments)
     except Exception:  # whatever its class makes of being asked
         STATE.constructions.pop(id(module), None)
 
@@ -100,15 +94,9 @@ def note_copy(module):
         return
     original = frame.f_locals.get("x")
     STATE.origins.note_copy(original, module)
-    construction = construction_of(original)
+    construction = STATE.constructions.get(id(original))
     if construction is not None:
-        STATE.constructions[id(module)] = construction._replace(module=weakref.ref(module))
-
-
-def construction_of(module):
-    construction = STATE.constructions.get(id(module))
-    is_known = construction is not None and construction.module() is module
-    return construction if is_known else None
+        STATE.constructions[id(module)] = construction._replace(module=module)
 
 
 def own_class(kind):
@@ -149,12 +137,7 @@ def constructor_of(module, module_class, frame):
     while frame is not None and steps < STEPS:
         code = frame.f_code
         if code.co_name == "__init__":
-            if id(code) in module_class.foreign:
-                break
-            product = signature_of(code).makes(frame)
-            if product is not module:
-                if not isinstance(module, type(product)):
-                    module_class.foreign[id(code)] = code
+            if signature_of(code).makes(frame) is not module:
                 break
             outermost, steps = frame, 0
         elif code.co_name == "__new__" and outermost is None:
@@ -297,7 +280,8 @@ def inside_rows(count, names, resolve):
     for path, module in count.modules.items():
         kind = own_class(type(module)).project_class if path else None
         if kind is not None:
-            construction = construction_of(module) or Construction(None, (UNKNOWN,), None)
+            unseen = Construction(module, (UNKNOWN,), None)
+            construction = STATE.constructions.get(id(module), unseen)
             constructions[path] = kind, construction
             group = id(kind), counts[path]["total"]
             groups.setdefault(group, {})[construction.parts] = None
