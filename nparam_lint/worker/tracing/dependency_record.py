@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.machinery
 import itertools
 import os
 import re
@@ -13,9 +12,6 @@ from ..state import STATE
 from .project_paths import OWN, file_of, is_known_by_version, is_project, modules_after
 
 PASSING = re.compile("/(proc|sys|dev(?!/shm))/")
-EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
-# Packages whose compiled code opens files with Python's own `open` only, which is recorded.
-OPENS_AS_PYTHON = ("numpy",)
 
 
 class InputLog:
@@ -72,10 +68,8 @@ class DependencyRecord:
         self.model_inputs = None  # InputLog of the model that is being built
         self.last_module = ""  # of those whose files were listed
         self.module_files = []  # that were listed, and not recorded yet
-        self.settled_files = (
-            set()
-        )  # files that are mapped or open, and need not be recorded any more
-        self.looks_at_held = False  # whether there is compiled code that may have mapped others
+        # Files that are mapped or open, and need not be recorded any more.
+        self.settled_files = set()
         self.report_all_again()
 
     def report_all_again(self):
@@ -126,11 +120,8 @@ class DependencyRecord:
             path = file_of(name)
             if not isinstance(path, str) or not os.path.isabs(path):
                 continue
-            if path.startswith(OWN) or is_known_by_version(path):
-                continue
-            if path.endswith(EXTENSIONS) and name.partition(".")[0] not in OPENS_AS_PYTHON:
-                self.looks_at_held = True
-            self.module_files.append(path)
+            if not (path.startswith(OWN) or is_known_by_version(path)):
+                self.module_files.append(path)
         self.last_module = next(reversed(sys.modules))
 
     def record_modules(self):
