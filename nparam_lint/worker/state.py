@@ -68,7 +68,6 @@ class State:
         self.is_project = {}  # path -> whether it is the project's own code
         self.real_folders = {}  # directory -> where it is, behind links
         self.file_kinds = {}  # file of a frame -> what it belongs to
-        self.line_texts = {}  # (file, number) -> "path:line"
         self.project_packages = {}  # name of a module at the top -> (it, whether the project's)
         self.running = []  # files of the project that are being run, the innermost last
         self.script_run = None  # the ScriptRun that is under way

@@ -13,7 +13,7 @@ from .symbolic.shadows import shadowed
 from .symbolic.shapes import ROWS, carried
 from .symbolic.traced_numbers import row_of
 from .tracing.failures import describe
-from .tracing.project_paths import may_be_ours, relative
+from .tracing.project_paths import may_be_ours
 
 LAYERS = "torch.nn.modules."
 
@@ -74,7 +74,7 @@ def run(build, point, seconds):
         error = describe(raised)
     return {
         "parameters": parameters,
-        "decisions": [(row, held, place(line)) for row, held, line in trace.decisions],
+        "decisions": list(trace.decisions),
         "lost": list(trace.lost),
         "error": error,
     }
@@ -95,8 +95,3 @@ def rows(count, metric, with_origins):
         origin = count.origin(entry) if with_origins else ""
         parameters.append([entry.name, str(amount), shape, lengths, uses, origin, entry.also])
     return parameters
-
-
-def place(line):
-    file, _, number = line.rpartition(":")
-    return f"{relative(file)}:{number}"

@@ -12,6 +12,7 @@ import os
 import sys
 import time
 
+from ..tracing.project_paths import line_text
 from .traced_numbers import plain
 
 OWN = os.path.dirname(__file__)
@@ -110,4 +111,4 @@ def line_of_caller():
     code, module = frame.f_code, frame.f_globals.get("__name__") or ""
     if module == "torch.nn.init" or (code.co_name in INITIAL and module.startswith("torch.nn.")):
         return None
-    return f"{code.co_filename}:{frame.f_lineno}"
+    return line_text(code.co_filename, frame.f_lineno)

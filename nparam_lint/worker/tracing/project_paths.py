@@ -207,9 +207,7 @@ def line_of_frame(frame):
 
 def line_text(name, number):
     """A line of a file as `path:line`."""
-    if (name, number) not in STATE.line_texts:
-        STATE.line_texts[name, number] = "{}:{}".format(relative(name), number)
-    return STATE.line_texts[name, number]
+    return "{}:{}".format(relative(name), number)
 
 
 def line_of_error(error):
