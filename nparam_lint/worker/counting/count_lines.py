@@ -1,6 +1,6 @@
 """What each line of source made of a model, and how often."""
 
-from ..tracing.project_paths import is_project, relative, upwards
+from ..tracing.project_paths import is_project, relative
 
 
 def line_rows(count):
@@ -14,7 +14,7 @@ def line_rows(count):
     tops = outermost_modules(count)
     for entry in count.parameters.values():
         owner = entry.owners[0]
-        site = site_of(count, entry)
+        site = count.site(entry)
         sizes[site] = sizes.get(site, 0) + entry.size
         if (owner, id(site)) not in pairs:
             pairs.add((owner, id(site)))
@@ -72,13 +72,3 @@ def outermost_modules(count):
             tops = (*tops[:same], *[path] * (len(calls) - same))
         modules[path] = calls, tops
     return modules
-
-
-def site_of(count, entry):
-    """The calls that made a parameter; for one that was put there in another way, those of the
-    nearest module around it of which they are known."""
-    sites = count.origins.sites
-    site = sites.get(id(entry.tensor))
-    for path in () if site else upwards(entry.owners[0]):
-        site = site or (path in count.modules and sites.get(id(count.modules[path])))
-    return site or ()

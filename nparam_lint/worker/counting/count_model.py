@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import re
 from math import prod
@@ -12,14 +13,15 @@ from ..state import STATE
 from ..symbolic.recorder import resumed
 from ..symbolic.shapes import traced_shape
 from ..tracing.failures import Failure
+from ..tracing.origin_lines import line_of_site
 from ..tracing.project_paths import is_below, upwards
 from .active_experts import Routing
-from .bytes_by_dtype import bytes_by_dtype
 from .count_lines import line_rows
 from .hidden_parameters import HiddenParameters
 
 # The names of embeddings whose entries are not tokens.
 OF_PLACES = re.compile("pos|type|segment|wpe", re.IGNORECASE)
+DTYPE_FIELDS = ("parameters", "trainable", "tensors", "buffers", "saved")
 WITHOUT_DECISIONS = ("total", "trainable", "frozen", "buffers", "bytes")  # in counting them
 
 
@@ -53,7 +55,6 @@ class Count:
         self.rows = []
         self.modules = {}  # first path -> module
         self.first_path = {}  # id(module) -> path
-        self.lines = {}  # path of a module -> the line that made it
         self.again = []  # (path, first path) of modules that stand in more than one place
         self.lazy = []
         self.embedding = set()
@@ -86,7 +87,7 @@ class Count:
             row = {"path": path, "type": kind, "own": 0}
             source = self.origins.line(module)
             if source is not None:
-                row["source"] = self.lines[path] = source
+                row["source"] = source
             self.rows.append(row)
             first = self.first_path.setdefault(id(module), path)
             if first != path:
@@ -127,23 +128,10 @@ class Count:
         """Fills in, for each row, what lies at or below it; a shared parameter once in each. Gives
         that of the model."""
         nothing = (0,) * len(COUNTED)
-        below, shared = {}, {}  # what several modules hold counts once above all of them
+        below = {}
         for owners, amounts in self.amounts_by_owners().items():
-            if len(owners) == 1 and not self.again:
-                below[owners[0]] = amounts
-                continue
             for path in {above for owner in self.all_paths(owners) for above in upwards(owner)}:
-                shared[path] = tuple(map(add, shared.get(path, nothing), amounts))
-        paths = {row["path"] for row in self.rows}
-        for row in reversed(self.rows):  # each after all that lies below it
-            path = row["path"]
-            if path and path in below:
-                above = path.rpartition(".")[0]
-                while above not in paths:  # `setattr(self, "layer.0", …)`
-                    above = above.rpartition(".")[0]
-                below[above] = tuple(map(add, below.get(above, nothing), below[path]))
-        for path, amounts in shared.items():
-            below[path] = tuple(map(add, below.get(path, nothing), amounts))
+                below[path] = tuple(map(add, below.get(path, nothing), amounts))
         fields = {}  # amounts -> fields of a row; many modules are alike
         for row in self.rows:
             first = row.get("shared_with", row["path"])
@@ -238,12 +226,26 @@ class Count:
                 "shape": [int(n) for n in entry.shape],
                 "dtype": self.originals.dtype_name(entry.dtype),
                 "trainable": entry.trains,
-                "source": self.source(entry),
+                "source": line_of_site(self.site(entry)),
                 "also": entry.also,
                 "note": self.remarks.get(entry.name),
             }
             for _, entry, _ in self.weighed(metric)
         ]
+
+    def dtype_rows(self):
+        """The bytes of each dtype, as `measured.DtypeRow` has them."""
+        rows = collections.defaultdict(lambda: dict.fromkeys(DTYPE_FIELDS, 0))
+        for kind, tensors in (("parameters", self.parameters), ("buffers", self.buffers)):
+            for key, entry in tensors.items():
+                row, size = rows[entry.dtype], entry.size * entry.width
+                row[kind] += size
+                if kind == "parameters" and entry.trains:
+                    row["trainable"] += size
+                    row["tensors"] += 1
+                if kind == "parameters" or key in self.saved:
+                    row["saved"] += size
+        return [dict(row, dtype=self.originals.dtype_name(dtype)) for dtype, row in rows.items()]
 
     def remark(self):
         """The names of parameters that hold less than what they count → why."""
@@ -272,19 +274,19 @@ class Count:
             for entry in self.parameters.values()
         ]
 
-    def source(self, entry):
-        """The line that made a parameter; for one that was copied, that of the nearest module
-        around it whose line is known."""
-        line, path = self.origins.line(entry.tensor), entry.name
-        while line is None and path:
-            path = path.rpartition(".")[0]
-            line = self.lines.get(path)
-        return line
+    def site(self, entry):
+        """The calls that made a parameter; for one that was put there in another way, those of the
+        nearest module around it of which they are known."""
+        sites = self.origins.sites
+        site = sites.get(id(entry.tensor))
+        for path in () if site else upwards(entry.owners[0]):
+            site = site or sites.get(id(self.modules.get(path)))
+        return site or ()
 
     def origin(self, entry):
         """The line that made a parameter, and the type of the module that holds it."""
         holder = self.modules[entry.owners[0]]
-        return "{} {}".format(self.source(entry), self.originals.name(holder))
+        return "{} {}".format(line_of_site(self.site(entry)), self.originals.name(holder))
 
     def result(self, with_parameters, metric="total"):
         """`metric`: the parameters are those that it counts, with what it counts of each."""
@@ -301,7 +303,7 @@ class Count:
                 "no_routing": self.routing.unknown,
                 "misdeclared": self.routing.misdeclared,
                 "modules": self.rows,
-                "dtypes": bytes_by_dtype(self),
+                "dtypes": self.dtype_rows(),
                 "hidden": hidden.rows,
                 "notes": notes + hidden.notes + self.routing.notes,
                 "parameters": self.parameter_rows(metric) if with_parameters else [],

@@ -93,5 +93,9 @@ class OriginLines:
     def line(self, part):
         """The innermost call that made a module or parameter, as `path:line`; None where it is
         unknown."""
-        site = self.sites.get(id(part))
-        return line_text(site[-1].file, site[-1].line) if site else None
+        return line_of_site(self.sites.get(id(part)))
+
+
+def line_of_site(site):
+    """The innermost of some calls, as `path:line`; None where there are none."""
+    return line_text(site[-1].file, site[-1].line) if site else None
