@@ -211,10 +211,6 @@ class ProjectState:
             return self._places.get(name, name) + rest
         return os.path.normpath(os.path.join(root or self.root, place))
 
-    def holds(self, facts: Facts) -> bool:
-        """Whether all answers are what they were."""
-        return all(self.answer(query) == old_answer for query, old_answer in facts.items())
-
     def changes(self, facts: Facts) -> Iterator[tuple[str, str | None, str | None]]:
         """(what was asked, the answer that was, the answer now) where these differ."""
         for query, old_answer in facts.items():

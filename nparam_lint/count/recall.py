@@ -110,7 +110,7 @@ class MeasurementCache:
         installation = load_packed(
             self.store, f"python-{self.context}", tuple[str, str, tuple[str, ...], Facts]
         )
-        if installation is None or not self.state.holds(installation[3]):
+        if installation is None or any(self.state.changes(installation[3])):
             return None
         torch, python, guards, self.valid_facts["python"] = installation
         return torch, python, guards
