@@ -12,13 +12,10 @@ import os
 import platform
 import re
 import time
-from functools import cached_property
 from typing import TYPE_CHECKING
 
-from msgspec.json import encode
-
 from nparam_lint.cache import value_of
-from nparam_lint.cache.file_facts import load_packed, packed
+from nparam_lint.cache.file_facts import FactCache
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.ground.facts import answer, digest, escaped, unescaped
 
@@ -43,6 +40,7 @@ CODE = "code"  # of a file of the project that is run: its content, but for what
 _IMPORTABLE = (".py", ".pyc", ".pyw", ".so", ".pyd", ".dll", ".dylib")
 # Bytes of a file (a library, as a rule) that its size and its package's version tell enough of.
 _LARGE = 16 << 20
+_MOST = 100_000  # installed files whose digests are kept
 _GRAIN = 2_000_000_000  # ns: what changed so shortly ago may change again without another time
 _BYTECODE = ("__pycache__", ".pyc")
 # Files that say where things are: how their names end.
@@ -100,8 +98,7 @@ class InstalledFiles:
 
     def __init__(self, store: Store, places: list[tuple[str, str]]) -> None:
         self.places = places
-        self._store = store
-        self._has_more = False
+        self._digests = FactCache[tuple[str, str]](store, "digests", tuple[str, str])
 
     def digest(self, path: str) -> str | None:
         """A name for what a file contains, or for the names in a directory without bytecode; None
@@ -109,7 +106,7 @@ class InstalledFiles:
         state = answer("state", path)
         if state is None:
             return None
-        entry = self._digests.get(path)
+        entry = self._digests.get(escaped(path))
         if entry and entry[0] == state:
             return entry[1]
         modified, status_change, size, _ = map(int, state.split(":"))
@@ -119,8 +116,7 @@ class InstalledFiles:
             return None
         is_old = max(modified, status_change) < time.time_ns() - _GRAIN
         if is_old and not path.endswith(_OF_PLACES):
-            self._digests[path] = state, name
-            self._has_more = True
+            self._digests.put(escaped(path), (state, name))
         return name
 
     def _read(self, path: str, size: int) -> str:
@@ -147,18 +143,9 @@ class InstalledFiles:
                 text = re.sub(re.escape(place) + r"(?![\w.-])", name, text)
         return text
 
-    @cached_property
-    def _digests(self) -> dict[str, tuple[str, str]]:
-        return load_packed(self._store, "digests", dict[str, tuple[str, str]]) or {}
-
     def save(self) -> None:
         """Remember the digests that were new."""
-        if self._has_more:
-            try:
-                self._store.save("digests", packed(encode(self._digests)))
-            except UnicodeError:  # a file's name is no text
-                return
-            self._has_more = False
+        self._digests.save(_MOST)
 
 
 def context_of(
