@@ -125,20 +125,19 @@ def name_of(arguments: Sequence[str], environ: Mapping[str, str]) -> str:
 
 
 # What an answer may rest on: what a file contains, or which names are in a directory; the state of
-# one, whatever is in it; what stands at a path; the value of a variable (`value_of`).
-CONTENT, STATE, LOOK, VARIABLE = "content", "state", "look", "env"
+# one, whatever is in it; the value of a variable (`value_of`); and what `ground.facts.answer` says
+# of a path ("lstat", "readlink").
+CONTENT, STATE, VARIABLE = "content", "state", "env"
 NOTHING = "-"  # the answer where there is nothing
 
 
 def now(question: str, place: str, environ: Mapping[str, str]) -> str:
     """The answer to one of these questions at present."""
-    if question == VARIABLE:
-        value = value_of(place, environ)
-        return NOTHING if value is None else digest(value)
-    reply = answer("readlink" if question == LOOK else question, place)
-    if reply is None and question in (CONTENT, LOOK):  # a directory; no link
-        reply = answer("names" if question == CONTENT else "lstat", place)
-    return NOTHING if reply is None else digest(os.fsencode(reply)) if question == LOOK else reply
+    is_text = question in (VARIABLE, "readlink")  # with spaces, perhaps
+    reply = value_of(place, environ) if question == VARIABLE else answer(question, place)
+    if reply is None and question == CONTENT:  # a directory
+        reply = answer("names", place)
+    return NOTHING if reply is None else digest(reply) if is_text else reply
 
 
 def _width() -> str:

@@ -23,7 +23,7 @@ from msgspec import Struct
 from msgspec.json import encode
 from msgspec.structs import replace
 
-from nparam_lint.cache import CONTENT, LOOK, STATE, VARIABLE
+from nparam_lint.cache import CONTENT, STATE, VARIABLE
 from nparam_lint.cache.file_facts import decoded, load_packed, locked, packed, release
 from nparam_lint.count import moved_lines
 from nparam_lint.count.current_state import CODE, Facts, ProjectState, context_of
@@ -210,7 +210,7 @@ class MeasurementCache:
             elif question == "env":
                 replay_inputs.note(VARIABLE, [place])
             elif question in ("lstat", "readlink"):
-                replay_inputs.note(LOOK, [path])
+                replay_inputs.note(question, [path])
             elif question == "machine":  # the answer that is kept does not ask it again
                 replay_inputs.is_complete = False
             elif question != "importable":
