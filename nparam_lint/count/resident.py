@@ -48,7 +48,7 @@ def place_of(python: str, environ: Mapping[str, str]) -> str | None:
         return None
     visible = worker_environment(environ, "", python).visible
     parts = (tool(), python, *(f"{name}={visible[name]}" for name in sorted(visible)))
-    return os.path.join(base, RESIDENT, digest(*parts)[:16])  # noqa: PTH118
+    return os.path.join(base, RESIDENT, digest(*parts)[:16])
 
 
 class Host:
@@ -68,9 +68,9 @@ class Host:
         it has imported."""
         self.place, self.pid, self.connection = place, pid, connection
         self.held = frozenset(held)
-        self.stdin = open(streams[0], "wb", 1 << 20)  # noqa: PTH123, SIM115
-        self.stdout = open(streams[1], "rb", 1 << 20)  # noqa: PTH123, SIM115
-        self.stderr = open(streams[2], "rb", 0)  # noqa: PTH123, SIM115
+        self.stdin = open(streams[0], "wb", 1 << 20)  # noqa: SIM115
+        self.stdout = open(streams[1], "rb", 1 << 20)  # noqa: SIM115
+        self.stderr = open(streams[2], "rb", 0)  # noqa: SIM115
 
     def wait(self, timeout: float | None = None) -> None:
         """Wait until nothing of it is left. Raises TimeoutExpired."""
@@ -85,7 +85,7 @@ class Host:
 
 def connect(place: str) -> Host | None:
     """A host of the process that stays there; None where none answers."""
-    if not os.path.exists(os.path.join(place, SOCKET)):  # noqa: PTH110, PTH118
+    if not os.path.exists(os.path.join(place, SOCKET)):
         return None
     import resource
 
@@ -97,7 +97,7 @@ def connect(place: str) -> Host | None:
     signals = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM)
     request = {
         "do": "build",
-        "cwd": os.getcwd(),  # noqa: PTH109
+        "cwd": os.getcwd(),
         "umask": mask,
         "limits": {
             getattr(resource, name): resource.getrlimit(getattr(resource, name))
@@ -136,19 +136,19 @@ def start(python: str, environ: Mapping[str, str], packages: list[str], minutes:
     if place is None:
         return
     with suppress(OSError):
-        for folder in (os.path.dirname(place), place):  # noqa: PTH120
+        for folder in (os.path.dirname(place), place):
             with suppress(FileExistsError):
-                os.mkdir(folder, 0o700)  # noqa: PTH102
+                os.mkdir(folder, 0o700)
         if not is_private(place):
             return
         import fcntl
 
-        with open(os.path.join(place, LOG), "ab") as log:  # noqa: PTH118, PTH123
+        with open(os.path.join(place, LOG), "ab") as log:
             # As its standard error the process that is started holds the lock until it ends.
             fcntl.flock(log, fcntl.LOCK_EX | fcntl.LOCK_NB)
             log.truncate(0)
             with suppress(FileNotFoundError):
-                os.unlink(os.path.join(place, SOCKET))  # noqa: PTH108, PTH118
+                os.unlink(os.path.join(place, SOCKET))
             own_environ = worker_environment(environ, place, python)
             nowhere = {"root": "", "names": (), "temporary": place, "snapshot": None, "places": ()}
             lines = (
@@ -198,10 +198,10 @@ class Staying(NamedTuple):
 def all_of(environ: Mapping[str, str]) -> Iterator[Staying]:
     """Those of this user and this cache directory."""
     base = directory(environ)
-    folder = os.path.join(base, RESIDENT) if base else ""  # noqa: PTH118
+    folder = os.path.join(base, RESIDENT) if base else ""
     with suppress(OSError):
-        for name in sorted(os.listdir(folder)):  # noqa: PTH208
-            place = os.path.join(folder, name)  # noqa: PTH118
+        for name in sorted(os.listdir(folder)):
+            place = os.path.join(folder, name)
             answer, staying = _asked(place, {"do": "tell"}), None
             with suppress(TypeError):  # that of another version tells other things
                 staying = Staying(place, **answer) if answer else None
@@ -220,7 +220,7 @@ def end_all(environ: Mapping[str, str]) -> int:
 
 def is_private(place: str) -> bool:
     """Whether nobody but this user can enter a directory, or put another in its place."""
-    for path, others in ((place, 0o077), (os.path.dirname(place), 0o022)):  # noqa: PTH120
+    for path, others in ((place, 0o077), (os.path.dirname(place), 0o022)):
         state = os.lstat(path)
         if state.st_uid != os.getuid() or state.st_mode & others:
             return False
@@ -241,7 +241,7 @@ def _ask(
     with suppress(OSError):
         if is_private(place):
             connection.settimeout(patience)
-            connection.connect(os.path.join(place, SOCKET))  # noqa: PTH118
+            connection.connect(os.path.join(place, SOCKET))
             if rest := data[connection.sendmsg([data], [rights] if descriptors else []) :]:
                 connection.sendall(rest)
             return connection

@@ -291,7 +291,7 @@ class Worker:
 def _host(python: str, environ: Mapping[str, str]) -> Host | None:
     """A host of a process that stays, where there is one."""
     base = directory(environ)
-    if base is None or not os.path.isdir(os.path.join(base, RESIDENT)):  # noqa: PTH112, PTH118
+    if base is None or not os.path.isdir(os.path.join(base, RESIDENT)):
         return None
     place = resident.place_of(python, environ)
     return resident.connect(place) if place else None
