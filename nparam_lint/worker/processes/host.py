@@ -172,6 +172,7 @@ def main():
     first = read_request(orders)
     if first is None:
         os._exit(0)
+    STATE.record = DependencyRecord()
     environment.begin(first["environ"])
     failure = torch = None
     is_group = "--group" in sys.argv
@@ -188,7 +189,6 @@ def main():
     except BaseException as error:
         failure = error
     request = begin_request(orders)
-    STATE.record = DependencyRecord()
     if failure is None:  # a server asks again, for its own run: here it tells what torch brought
         find_libraries(torch)
         STATE.record.list_modules()

@@ -26,7 +26,6 @@ _INNER = {
     os.getenv.__code__.co_filename,
     collections.abc.Mapping.get.__code__.co_filename,
 }
-_early = {}  # names that were asked for before anything was recorded: by torch
 _overwritten = set()  # names that code has set or deleted: their values are no longer the user's
 
 
@@ -40,18 +39,9 @@ def note(name):
         frame = frame.f_back
     path = frame.f_code.co_filename.replace("\\", "/") if frame else ""
     name = next((start + "*" for end, start in _LISTERS.items() if path.endswith(end)), name)
-    if STATE.record is None or not STATE.record.on:
-        _early[name] = None
-        return
     facts = STATE.record.inputs().facts
     if ("env", ALL) not in facts:
         facts.setdefault(("env", name), None)
-
-
-def note_early():
-    """Record what was asked for before anything was recorded."""
-    for name in _early:
-        STATE.record.shared.facts.setdefault(("env", name), None)
 
 
 class AskedEnviron(os._Environ):

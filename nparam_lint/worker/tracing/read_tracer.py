@@ -18,7 +18,6 @@ import sys
 
 from ...ground.facts import answer, kind_of
 from ..state import STATE
-from . import environment
 from .dependency_record import recordable_path
 from .project_paths import (
     OWN,
@@ -263,7 +262,6 @@ def installation():
 def start_recording(torch):
     """Record from now on what is read. Recording changes none of it."""
     find_libraries(torch)
-    environment.note_early()
     watch_machine()
     watch_imports()
     watch_path_queries()
