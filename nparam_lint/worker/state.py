@@ -65,10 +65,8 @@ class State:
         # Environments inside the project, and ourselves: not the project's code.
         self.environments = tuple(path for path in foreign if path.startswith(below))
         # What was found out of paths and modules: asked for every frame above a new module.
-        self.is_project = {}  # path -> whether it is the project's own code
         self.real_folders = {}  # directory -> where it is, behind links
         self.file_kinds = {}  # file of a frame -> what it belongs to
-        self.project_packages = {}  # name of a module at the top -> (it, whether the project's)
         self.running = []  # files of the project that are being run, the innermost last
         self.script_run = None  # the ScriptRun that is under way
         self.foreign = None  # the package outside of the project that is being run, if any

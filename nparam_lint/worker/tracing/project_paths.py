@@ -39,11 +39,8 @@ def in_packages(path):
 
 def is_project(path):
     """Whether the file at `path` is the project's own code."""
-    if path not in STATE.is_project:
-        is_inside = path.startswith((STATE.root + os.sep, *STATE.linked))
-        is_of_package = in_packages(path) or path.startswith(STATE.environments)
-        STATE.is_project[path] = is_inside and not is_of_package
-    return STATE.is_project[path]
+    is_inside = path.startswith((STATE.root + os.sep, *STATE.linked))
+    return is_inside and not (in_packages(path) or path.startswith(STATE.environments))
 
 
 def real_path(path):
@@ -107,15 +104,8 @@ def is_ours(module):
 
 def may_be_ours(name):
     """Whether a module at the top is, or could be found to be, the project's."""
-    if name in STATE.names:
-        return True
     module = sys.modules.get(name)
-    if module is None:
-        return False
-    package = STATE.project_packages.get(name)
-    if package is None or package[0] is not module:
-        package = STATE.project_packages[name] = module, is_ours(module)
-    return package[1]
+    return name in STATE.names or (module is not None and is_ours(module))
 
 
 def modules_after(last):
