@@ -9,15 +9,15 @@ In:    two lines of JSON on standard input: the variables that only Python code 
        then stays open, and its end means that the front end is gone: everything is killed.
 Out:   frames, one a line, `NONCE JSON`, on a private copy of standard output that is taken away
        from file descriptor 1 before any code of the project runs. What it prints goes elsewhere.
-       {"event": "ready", "protocol": 12, "torch": …, "python": …}
+       {"event": "ready", "protocol": 12, "torch": …, "version": …}   of torch, and of Python
        {"event": "alive"}                                        every second
        {"event": "dependencies"} TAB DEPENDENCIES             what was read while importing
        {"event": "building", "id": …}                            a model is begun
        {"event": "result", "id": …, "ok": true | false} TAB RESULT TAB DEPENDENCIES
                                   one for each job; what follows a tab is passed on unread from
                                   process to process
-       {"event": "end", "jobs": n, "more": true | false, "guards": […]}   as soon as every job has
-                                  its result, nothing after it (but "alive", while processes end);
+       {"event": "end", "more": true | false, "guards": […]}   as soon as every job has its result,
+                                  nothing after it (but "alive", while processes end);
                                   more: where another line of orders may follow, which is answered
                                   in the same way; guards: those that were on in every process
        A job without a result was not measured, and neither was a run without its end.

@@ -34,7 +34,7 @@ class State:
         # built before), and by the model.
         self.gpu_import_questions, self.gpu_questions = {}, {}
         self.begin_run(NOWHERE, worker="")
-        self.begin_group(False, {"suspects": (), "barred": {}}, None)
+        self.begin_group(False, (), {}, None)
 
     def begin_run(self, settings, worker):
         """Take the paths of a run from its orders, and reset the state of the run before. `worker`:
@@ -75,13 +75,13 @@ class State:
         self.definitions = {}  # id of a class or function -> (it, path and line of its definition)
         self.begin_model()
 
-    def begin_group(self, tolerates_imports, files, on_running):
+    def begin_group(self, tolerates_imports, suspects, barred, on_running):
         """Before the project's modules are imported. `tolerates_imports`: every way to import a
-        file has failed, so that it is run without the imports that fail; `files`: those that have
-        killed a process; `on_running`: a function that gets the file that is being run, or None."""
+        file has failed, so that it is run without the imports that fail; `suspects`, `barred`: see
+        `lifecycle.Files`; `on_running`: a function that gets the file that is being run, or
+        None."""
         self.tolerates_imports, self.on_running = tolerates_imports, on_running
-        self.suspects = set(files["suspects"])  # they hung or killed their process when run whole
-        self.barred = dict(files["barred"])  # path -> (cause, words), where even a part did so
+        self.suspects, self.barred = suspects, barred
 
     def begin_model(self, inputs=None):
         """Before a model is built. `inputs`: an InputLog of what its build reads."""

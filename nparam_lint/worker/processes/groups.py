@@ -122,7 +122,8 @@ class Importer(Parent):
         channel = self.channel
         STATE.begin_group(
             self.jobs[0].tolerant,
-            self.files.as_json(),
+            self.files.suspects,
+            self.files.barred,
             lambda path: channel.tell(events.Running(path)),
         )
         os.environ.update(self.jobs[0].build.recipe.environ)

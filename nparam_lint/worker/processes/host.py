@@ -202,8 +202,7 @@ def main():
     settings = request["settings"]
     channel = Channel(descriptor, settings["nonce"])
     if failure is not None:
-        no_torch = {"reason": describe(failure), "python": sys.executable}
-        channel.write(channel.frame({"event": "no torch", **no_torch}))
+        channel.write(channel.frame({"event": "no torch", "reason": describe(failure)}))
     elif is_group:
         guard_process(torch)
         channel.tell(events.Guards(STATE.guards))

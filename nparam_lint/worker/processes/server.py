@@ -98,7 +98,6 @@ class Server(Parent):
             "ready",
             protocol=PROTOCOL,
             torch=str(torch.__version__),
-            python=sys.executable,
             version=".".join(map(str, sys.version_info[:3])),
             devices=devices,
             sites={
@@ -132,4 +131,4 @@ class Server(Parent):
         if not life.jobs:  # somebody asks what there is
             guards = [*guards, *STATE.unguarded]
         told = {"more": CAN_FORK, "guards": guards, "packages": [*self.packages]}
-        self.say("end", jobs=len(life.answered), stopped=stopped, **told)
+        self.say("end", stopped=stopped, **told)
