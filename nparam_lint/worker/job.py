@@ -282,7 +282,7 @@ class ModelBuild:
                 raise device_failure(doubt, what) from None
             raise
         text, after = call.text, random_state(torch)
-        count = Count(self.originals, model, self.origins, self.recipe.experts_per_token)
+        count = self.count(model)
         incomplete = why_incomplete(count, text, has_run=bool(self.recipe.input))
         if incomplete:
             raise Failure("NPL009", "lazy", incomplete[0], hint=incomplete[1])
@@ -324,8 +324,7 @@ class ModelBuild:
                 with rung(torch, name):
                     fused = fused_model(torch, model)
                 if fused:
-                    then = Count(self.originals, fused, self.origins)
-                    result["fused"] = then.count_rows()["total"]
+                    result["fused"] = self.count(fused).count_rows()["total"]
         result["call"] = text
         result["definitions"] = definitions_of(call.function, self.job)
         self.signature, self.first = count.signature, (name, total)  # of the first build
@@ -333,13 +332,16 @@ class ModelBuild:
         result["names"], result["known_names"] = resolved
         return result
 
+    def count(self, model):
+        return Count(self.originals, model, self.origins, self.recipe.experts_per_token)
+
     def total_on(self, name):
         """Of one more build on a rung; None where it fails."""
         try:
             model, _ = self.build(rung(self.torch, name))
         except (Exception, SystemExit):
             return None
-        return Count(self.originals, model, self.origins).count_rows()["total"]
+        return self.count(model).count_rows()["total"]
 
     def in_doubt(self, count, text, name, number):
         """That another process, which has built nothing yet, has to build it with this seed on this
@@ -356,10 +358,7 @@ class ModelBuild:
             seed(self.torch, 0)
             try:
                 model, _ = self.build(rung(self.torch, name))
-                cpu_count = Count(
-                    self.originals, model, self.origins, self.recipe.experts_per_token
-                )
-                is_same = not differing(count.rows[0], count.signature(), cpu_count)
+                is_same = not differing(count.rows[0], count.signature(), self.count(model))
             except Exception:
                 is_same = False
             if not is_same:
@@ -378,7 +377,7 @@ class ModelBuild:
                     model, _ = self.build(rung(self.torch, name))
             except (Exception, SystemExit):  # it may lack what only a GPU has
                 continue
-            gpu_count = Count(self.originals, model, self.origins)
+            gpu_count = self.count(model)
             gpu_total = gpu_count.count_rows()["total"]
             if gpu_total == total or self.total_on(name) != total:
                 continue  # or it counts its builds: what the last ones differ in is not the GPU
@@ -433,7 +432,7 @@ class ModelBuild:
         if device.LABEL != "cpu":  # what its constructor made elsewhere
             with torch.device(device.LABEL):
                 torch.nn.Module.to(model, device.LABEL)
-        count = Count(self.originals, model, OriginLines())
+        count = self.count(model)
         answer = {"status": "measured", "total": count.count_rows()["total"]}
         if before is not None:
             answer["bytes"] = device.allocated_bytes(torch) - before
