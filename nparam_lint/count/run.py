@@ -19,12 +19,8 @@ from nparam_lint.count import recall, resident
 from nparam_lint.count.current_state import InstalledFiles, ProjectState, places_of
 from nparam_lint.count.measured import Cause, Environment, Measured, Measurement, NotMeasured
 from nparam_lint.count.worker_environment import Secrets, worker_environment
-from nparam_lint.count.worker_process import (
-    TAB,
-    CannotStart,
-    Worker,
-    running,
-)
+from nparam_lint.count.worker_process import CannotStart, Worker, running
+from nparam_lint.ground import PROTOCOL, TAB
 from nparam_lint.ground.facts import unescaped
 from nparam_lint.ground.machine import cores, default_memory
 from nparam_lint.ground.metrics import METRICS
@@ -39,7 +35,6 @@ if TYPE_CHECKING:
     from nparam_lint.config.settings import Settings
     from nparam_lint.count.recall import MeasurementCache
 
-PROTOCOL = 12
 STARTING, IMPORTING = "starting torch…", "importing the project…"  # what progress tells of
 
 

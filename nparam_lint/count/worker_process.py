@@ -18,7 +18,7 @@ from contextlib import contextmanager, suppress
 from nparam_lint.cache.store import RESIDENT, directory
 from nparam_lint.count import resident
 from nparam_lint.count.worker_environment import worker_environment
-from nparam_lint.ground import WORKER
+from nparam_lint.ground import TAB, WORKER
 from nparam_lint.ground.temporary import make_directory, remove_directory
 
 TYPE_CHECKING = False
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from nparam_lint.count.measured import Cause
     from nparam_lint.count.resident import Host
 
-TAB = b"\t"  # between a frame and what it carries
 START_LIMIT = 300.0  # seconds for importing torch; on a cold network disk it takes minutes
 SILENCE = 60.0  # seconds without a sign of life, of which it gives one every few
 

@@ -7,4 +7,6 @@ import os
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # where the rooms are
 # In the directory of a worker that stays: what it listens to, and why it ended.
 SOCKET, LOG = "socket", "log"
+# Of the worker's answers: their version, and what stands between a frame and what it carries.
+PROTOCOL, TAB = 12, b"\t"  # JSON never has a tab as it is
 WORKER = os.path.join(PACKAGE, "worker", "launch.py")  # what the project's interpreter runs

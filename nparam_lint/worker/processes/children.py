@@ -12,6 +12,7 @@ import time
 from os import _exit as leave
 from os import getpid, listdir, readlink, write
 
+from ...ground import TAB
 from ...ground.facts import escaped
 from ..building.kernel_guard import keep_signals_inside, prctl
 from ..state import STATE
@@ -26,7 +27,6 @@ CAN_FORK = hasattr(os, "fork") and os.environ.get("NPARAM_LINT_FORK", _FORKS) !=
 TAIL = 1 << 16
 DIE_WITH_PARENT, ADOPT_ORPHANS = 1, 36  # for prctl: PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER
 PAGE = mmap.PAGESIZE  # bytes; 4,096 on most machines, 16 or 64 KB on some with ARM processors
-TAB = b"\t"  # between the two parts of a frame; JSON never has it as it is
 ROOM = 1 << 16  # bytes that a pipe holds
 LARGE, COLLAPSE = 1 << 21, 25  # bytes of a large page; MADV_COLLAPSE, of Linux 6.1 and later
 UNREAD = 10.0  # seconds after which an order counts as unread

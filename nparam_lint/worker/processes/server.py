@@ -5,6 +5,7 @@ import os
 import sys
 import time
 
+from ...ground import PROTOCOL
 from ...ground.facts import fact
 from ..building.devices import DEVICES
 from ..building.kernel_guard import prctl, restrict
@@ -18,8 +19,6 @@ from .children import ADOPT_ORPHANS, CAN_FORK, use_large_pages
 from .groups import MANY, Parent
 from .lifecycle import Answer, End, Files, Job, JobRun, Tell, Widen
 from .supervision import Supervision
-
-PROTOCOL = 12
 
 
 def guard_process(torch):
