@@ -22,7 +22,7 @@ from nparam_lint.count.bundle import pack
 from nparam_lint.count.engines import call_of, engine_of
 from nparam_lint.count.measured import NotMeasured
 from nparam_lint.count.remote_machines import interpreters, machines_at, why_unfit
-from nparam_lint.count.run import Answers, read_answers, with_names
+from nparam_lint.count.run import Answers, read_answers
 from nparam_lint.count.worker_environment import Secrets, worker_environment
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.patterns import late_pattern
@@ -62,9 +62,7 @@ def run_orders_on(
     Raises UsageError where there is no machine that can build anything."""
     session.inputs.is_complete = False
     session.progress(0, len(orders), "sending the project…")
-    answers = _Run(session, names, files).answers(orders, meanwhile)
-    answers.measurements = {n: with_names(result) for n, result in answers.measurements.items()}
-    return answers
+    return _Run(session, names, files).answers(orders, meanwhile)
 
 
 class _Group(Struct, eq=False):

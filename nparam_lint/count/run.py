@@ -105,7 +105,7 @@ def run_orders(
         recalled, cache = {}, _cache_of(session, names)
     secrets = Secrets(session.environ)
     measurements = {
-        number: _with_hint(_without_secrets(result, secrets), secrets)
+        number: _with_names(_with_hint(_without_secrets(result, secrets), secrets))
         for number, result in recalled.items()
     }
     unknown = [order for order in orders if order.id not in measurements]
@@ -122,8 +122,6 @@ def run_orders(
         cache.tell_inputs(session.inputs, str(session.home))
     elif orders:  # some of them rest on nothing that is known
         session.inputs.is_complete = False
-    for number, result in answers.measurements.items():
-        answers.measurements[number] = with_names(result)
     return answers
 
 
@@ -270,7 +268,7 @@ def read_answers(
                 text, _, inputs = body.partition(TAB)
                 original = measurement(frame.get("ok") is True, text)
                 masked = _without_secrets(original, secrets)
-                answers.measurements[number] = _with_hint(masked, secrets)
+                answers.measurements[number] = _with_names(_with_hint(masked, secrets))
                 if masked != original:
                     text = encode(masked)
                 if cache and frame.get("kept") is True:
@@ -314,7 +312,7 @@ def measurement(ok: bool, body: bytes) -> Measurement:
     return replace(result, notes=tuple(dict.fromkeys(result.notes)), cached=False)
 
 
-def with_names(result: Measurement) -> Measurement:
+def _with_names(result: Measurement) -> Measurement:
     """The measurement with the names of files as they are here: JSON has none that are not UTF-8,
     and the worker writes them as Python escapes them."""
     if isinstance(result, NotMeasured) or not any("\\u" in place for place in result.definitions):
