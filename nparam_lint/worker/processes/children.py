@@ -237,32 +237,13 @@ def shared_with_forks():
     return things
 
 
-def fork_child(task, limit, body, nonce):
-    """Fork; in the child, `body(channel, orders)` runs with its output caught, then the process
-    ends without any clean-up that user code could have registered. `orders`: an iterator over what
-    it is told."""
-    channel_read, channel_write = os.pipe()
-    output_read, output_write = os.pipe()
-    orders_read, orders_write = os.pipe()
-    pid = os.fork()
-    if pid:
-        for descriptor in (channel_write, output_write, orders_read):
-            os.close(descriptor)
-        return Child(task, limit, pid, channel_read, output_read, orders_write)
+@contextlib.contextmanager
+def forked_life():
+    """All that a forked process does: with it the process ends, without any clean-up that user code
+    could have registered."""
     status = 1
     try:
-        os.setsid()
-        prctl(DIE_WITH_PARENT, 9)
-        keep_signals_inside()
-        for descriptor in (channel_read, output_read, orders_write):
-            os.close(descriptor)
-        os.dup2(output_write, 1)
-        os.dup2(output_write, 2)
-        os.close(output_write)
-        channel = Channel(channel_write, nonce, orders_read)
-        with io.open(orders_read, "rb") as lines:
-            body(channel, map(json.loads, lines))
-        channel.tell(Done())
+        yield
         status = 0
     except BaseException:
         import traceback
@@ -273,3 +254,29 @@ def fork_child(task, limit, body, nonce):
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(status)
+
+
+def fork_child(task, limit, body, nonce):
+    """Fork; in the child, `body(channel, orders)` runs with its output caught. `orders`: an
+    iterator over what it is told."""
+    channel_read, channel_write = os.pipe()
+    output_read, output_write = os.pipe()
+    orders_read, orders_write = os.pipe()
+    pid = os.fork()
+    if not pid:
+        with forked_life():
+            os.setsid()
+            prctl(DIE_WITH_PARENT, 9)
+            keep_signals_inside()
+            for descriptor in (channel_read, output_read, orders_write):
+                os.close(descriptor)
+            os.dup2(output_write, 1)
+            os.dup2(output_write, 2)
+            os.close(output_write)
+            channel = Channel(channel_write, nonce, orders_read)
+            with io.open(orders_read, "rb") as lines:
+                body(channel, map(json.loads, lines))
+            channel.tell(Done())
+    for descriptor in (channel_write, output_write, orders_read):
+        os.close(descriptor)
+    return Child(task, limit, pid, channel_read, output_read, orders_write)

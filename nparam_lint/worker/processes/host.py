@@ -30,7 +30,14 @@ from ..tracing.failures import describe
 from ..tracing.project_paths import OWN, find_libraries
 from ..tracing.read_tracer import installation
 from . import events
-from .children import ADOPT_ORPHANS, CAN_FORK, DIE_WITH_PARENT, Channel, use_large_pages
+from .children import (
+    ADOPT_ORPHANS,
+    CAN_FORK,
+    DIE_WITH_PARENT,
+    Channel,
+    forked_life,
+    use_large_pages,
+)
 from .groups import Importer
 from .lifecycle import Files, Job
 from .server import Server, guard_process
@@ -90,7 +97,7 @@ class ServerProcess:
     project."""
 
     def __init__(self, settings, channel, torch, sites, alive):
-        self.settings, self.is_waiting = settings, False
+        self.settings = settings
         requests, self.requests = os.pipe()
         self.reports, reports = os.pipe()
         self.pid = os.fork()
@@ -102,31 +109,21 @@ class ServerProcess:
         os.close(self.reports)
         prctl(DIE_WITH_PARENT, 9)
         channel = Channel(channel.descriptor, channel.nonce)
-        status = 1
-        try:
+        with forked_life():
             guard_process(torch)
             server = Server(settings, torch, sites)
             with os.fdopen(requests, "rb") as lines:
                 for line in lines:
                     server.run(json.loads(line), channel, alive)
                     os.write(reports, b"idle" if server.idle else b"done")
-            status = 0
-        except BaseException:
-            import traceback
-
-            traceback.print_exc()
-        finally:
-            os._exit(status)
 
     def run(self, request):
-        """Whether it came to the end of the request."""
+        """What it tells at the end of a request; nothing where it has not come to that."""
         data = memoryview(json.dumps(request).encode() + b"\n")
         with contextlib.suppress(BrokenPipeError):
             while data:
                 data = data[os.write(self.requests, data) :]
-        report = os.read(self.reports, 4)
-        self.is_waiting = report == b"idle"
-        return bool(report)
+        return os.read(self.reports, 4)
 
     def end(self):
         os.kill(self.pid, signal.SIGKILL)
@@ -146,9 +143,10 @@ def serve(orders, channel, torch, sites, request):
             server = None
         STATE.begin_run(settings, OWN)
         server = server or ServerProcess(settings, channel, torch, sites, alive)
-        if not server.run(request):
+        report = server.run(request)
+        if not report:
             os._exit(1)  # the front end is told by the end of the channel
-        if not server.is_waiting:
+        if report != b"idle":
             server.end()
             server = None
         request = read_request(orders)
