@@ -310,24 +310,15 @@ def install_loader():
         STATE.record.record_outside(path)
         return get_code(self, fullname)
 
-    def exec_foreign(self, module):
-        exec_module(self, module)
-        if module.__name__ == tokenizers.BASE:
-            tokenizers.watch_tokenizers(module.PreTrainedTokenizerBase)
-
     def project_exec_module(self, module):
         path, is_own = place_of(self, module.__name__)
         if is_own:
             exec_project(module, path)
-        elif STATE.foreign:
-            exec_foreign(self, module)
-        else:
-            STATE.foreign = module.__name__
-            try:
-                exec_foreign(self, module)
-            finally:
-                STATE.foreign = None
-                STATE.record.record_outside(path)
+            return
+        STATE.record.record_outside(path)
+        exec_module(self, module)
+        if module.__name__ == tokenizers.BASE:
+            tokenizers.watch_tokenizers(module.PreTrainedTokenizerBase)
 
     loader.get_code, loader.exec_module = project_get_code, project_exec_module
     for finder in sys.meta_path:
