@@ -187,9 +187,8 @@ def main():
     except BaseException as error:
         failure = error
     request = begin_request(orders)
-    if failure is None:  # a server asks again, for its own run: here it tells what torch brought
+    if failure is None:
         find_libraries(torch)
-        STATE.record.list_modules()
     install_loader()
     relax_argparse()
     if stays:

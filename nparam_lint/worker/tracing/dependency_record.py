@@ -66,8 +66,7 @@ class DependencyRecord:
         self.files = {}  # path of a file of the project -> FileRecord
         self.shared = InputLog()  # what was read while modules were imported, by whichever
         self.model_inputs = None  # InputLog of the model that is being built
-        self.last_module = ""  # of those whose files were listed
-        self.module_files = []  # that were listed, and not recorded yet
+        self.last_module = ""  # of those whose files were recorded
         # Files that are mapped or open, and need not be recorded any more.
         self.settled_files = set()
         self.report_all_again()
@@ -113,25 +112,16 @@ class DependencyRecord:
         if ("state", path) not in self.shared.facts:
             self.shared.facts["state", path] = answer("state", path)
 
-    def list_modules(self):
-        """List the files of all modules but those that a version tells of: to go through thousands
-        takes a while, which a process that forks others does for all of them."""
+    def record_modules(self):
+        """Record the files of all modules that came since from neither the project nor what a
+        version tells of."""
         for name in modules_after(self.last_module):
             path = file_of(name)
             if not isinstance(path, str) or not os.path.isabs(path):
                 continue
-            if not (path.startswith(OWN) or is_known_by_version(path)):
-                self.module_files.append(path)
-        self.last_module = next(reversed(sys.modules))
-
-    def record_modules(self):
-        """Record the files of all modules that came from neither the project nor the standard
-        library."""
-        self.list_modules()
-        for path in self.module_files:
-            if not is_project(path):
+            if not (path.startswith(OWN) or is_known_by_version(path) or is_project(path)):
                 self.record_outside(path)
-        self.module_files = []
+        self.last_module = next(reversed(sys.modules))
 
 
 def front_end_path(path):
