@@ -19,7 +19,7 @@ from ..symbolic.traced_numbers import symbol
 from ..tracing.failures import Failure, Loss, describe, install, missing_package
 from ..tracing.project_paths import line_of_error, relative
 from .call_arguments import Calls, element, handed_defaults, parted, parts, takes_any
-from .config_objects import PLAIN, SYMBOL, TracedValue, is_config
+from .config_objects import PLAIN, SYMBOL, is_config, symbol_call
 from .downloads import PlainCall
 from .partial_exec import partial_file_of
 from .placeholders import check_imported, is_placeholder
@@ -148,7 +148,7 @@ class Call:
                 self.text = ast.unparse(tree)
             if STATE.trace is not None:
                 names[SYMBOL] = symbol
-                self.calls.change({n: TracedValue(n, v) for n, v in STATE.trace.point})
+                self.calls.change({n: symbol_call(n, v) for n, v in STATE.trace.point})
         try:
             return self.evaluate(tree, names)
         except Exception as error:

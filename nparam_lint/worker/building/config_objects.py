@@ -12,18 +12,15 @@ NAMED = (*POSITIONAL[1:], inspect.Parameter.KEYWORD_ONLY)
 SYMBOL = "__nparam_symbol__"  # the function that makes a traced number
 
 
-class TracedValue:
-    """A value that is to be traced, under the name of its variable."""
-
-    def __init__(self, name, value):
-        self.name, self.value = name, value
+def symbol_call(name, value):
+    """The expression for a value that is to be traced, under the name of its variable."""
+    return ast.Call(ast.Name(SYMBOL, ast.Load()), [ast.Constant(name), ast.Constant(value)], [])
 
 
 def literal(value):
-    """The expression for a value."""
-    if isinstance(value, TracedValue):
-        parts = [ast.Constant(value.name), ast.Constant(value.value)]
-        return ast.Call(ast.Name(SYMBOL, ast.Load()), parts, [])
+    """The expression for a value, with those that are in it."""
+    if isinstance(value, ast.AST):
+        return value
     if isinstance(value, dict):
         keys = [ast.Constant(key) for key in value]
         return ast.Dict(keys, [literal(part) for part in value.values()])
