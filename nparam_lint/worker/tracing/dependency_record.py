@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.machinery
 import itertools
 import os
 import re
@@ -12,6 +13,9 @@ from ..state import STATE
 from .project_paths import OWN, file_of, is_known_by_version, is_project, modules_after
 
 PASSING = re.compile("/(proc|sys|dev(?!/shm))/")
+EXTENSIONS = tuple(importlib.machinery.EXTENSION_SUFFIXES)
+# Packages whose compiled code opens files with Python's own `open` only, which is recorded.
+OPENS_AS_PYTHON = ("numpy",)
 
 
 class InputLog:
@@ -69,6 +73,7 @@ class DependencyRecord:
         self.last_module = ""  # of those whose files were recorded
         # Files that are mapped or open, and need not be recorded any more.
         self.settled_files = set()
+        self.looks_at_held = False  # whether there is compiled code that may have mapped others
         self.report_all_again()
 
     def report_all_again(self):
@@ -119,7 +124,11 @@ class DependencyRecord:
             path = file_of(name)
             if not isinstance(path, str) or not os.path.isabs(path):
                 continue
-            if not (path.startswith(OWN) or is_known_by_version(path) or is_project(path)):
+            if path.startswith(OWN) or is_known_by_version(path):
+                continue
+            if path.endswith(EXTENSIONS) and name.partition(".")[0] not in OPENS_AS_PYTHON:
+                self.looks_at_held = True
+            if not is_project(path):
                 self.record_outside(path)
         self.last_module = next(reversed(sys.modules))
 

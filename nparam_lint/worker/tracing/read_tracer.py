@@ -96,8 +96,10 @@ def record_map(descriptor):
 
 def record_library(name):
     """A library that ctypes loads; of one without a path, what is mapped will tell which it is."""
-    if name is not None and os.sep in os.fsdecode(name):
-        record_read(name)
+    if name is not None:
+        STATE.record.looks_at_held = True
+        if os.sep in os.fsdecode(name):
+            record_read(name)
 
 
 def record_c_function(frame):
@@ -126,7 +128,7 @@ def record_held():
     """What is mapped or open now, and was not before: opened by whatever compiled code."""
     record = STATE.record
     record.record_modules()
-    for path in held_files() - record.settled_files:
+    for path in held_files() - record.settled_files if record.looks_at_held else ():
         recordable = recordable_path(path)
         if recordable is None:
             record.settled_files.add(path)
