@@ -37,10 +37,14 @@ def in_packages(path):
     return any(name in path for name in PACKAGES)
 
 
+def is_foreign(path):
+    """Whether a path lies in a directory of packages, or in an environment inside the project."""
+    return in_packages(path) or path.startswith(STATE.environments)
+
+
 def is_project(path):
     """Whether the file at `path` is the project's own code."""
-    is_inside = path.startswith((STATE.root + os.sep, *STATE.linked))
-    return is_inside and not (in_packages(path) or path.startswith(STATE.environments))
+    return path.startswith((STATE.root + os.sep, *STATE.linked)) and not is_foreign(path)
 
 
 def real_path(path):
@@ -64,9 +68,8 @@ def is_within(path):
     """Whether a directory of the import path lies in the project, whose files are looked at; of a
     copy of what git has, also in the working tree, in whose place the copy is read."""
     folder = os.path.join(os.path.realpath(path), "")
-    is_foreign = in_packages(folder) or folder.startswith(STATE.environments)
     is_original = bool(STATE.original) and folder.startswith(os.path.join(STATE.original, ""))
-    return is_project(folder) or (is_original and not is_foreign)
+    return is_project(folder) or (is_original and not is_foreign(folder))
 
 
 def file_of(name):
@@ -144,7 +147,7 @@ def from_copy(path):
         return path
     if path.startswith(STATE.copy + os.sep):
         return path
-    if is_project(path) or in_packages(path) or path.startswith(STATE.environments):
+    if is_project(path) or is_foreign(path):
         return path
     copied = STATE.copy + path[len(STATE.original) :]
     return copied if os.path.exists(copied) else None
