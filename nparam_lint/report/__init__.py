@@ -8,7 +8,7 @@ below; for tools that work with findings there is `report`. A format without its
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from nparam_lint.gate.report import Report
+    from nparam_lint.report.budget_outcomes import ModelBudgets
+    from nparam_lint.report.folded_modules import Modules
     from nparam_lint.report.pictures import Picture, RolesOf
 
 Json = dict[str, Any]
@@ -221,17 +223,7 @@ class Listing(Struct, frozen=True):
         return cls(tuple((path, tuple(below)) for path, below in files.items()), table, reasons)
 
 
-class TableBlock(Protocol):
-    """A block with a rendering of its own in some formats (`Modules`, `ModelBudgets`), which stands
-    where its table is made."""
-
-    @property
-    def table(self) -> Table: ...
-
-    def __hash__(self) -> int: ...
-
-
-Block: TypeAlias = "Text | Parts | Facts | Table | Listing | TableBlock"
+Block: TypeAlias = "Text | Parts | Facts | Table | Listing | Modules | ModelBudgets"
 
 
 # --- the page -------------------------------------------------------------------------------------

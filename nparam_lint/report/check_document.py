@@ -167,12 +167,12 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
         distinct = [model for model in broken if model.target not in alike]
         hidden += distinct[_BRIEF_TABLES if options.is_brief else _FEW_MODELS :]
     hidden_ids = {id(model) for model in hidden}  # to compare thousands of reports takes minutes
-    for modules, model in tables.items():
-        if id(model) not in hidden_ids:
-            rung = getattr(model.measurement, "rung", "meta")
-            how = "" if rung == "meta" else f"counted on {rung}"
+    for model in tables.values():
+        measured = model.measurement
+        if isinstance(measured, Measured) and id(model) not in hidden_ids:
+            how = "" if measured.rung == "meta" else f"counted on {measured.rung}"
             rows = options.rows or (_FEW_ROWS if options.is_brief else _ROWS)
-            block = folded_modules.Modules(modules, options.depth, rows, brief=options.is_brief)
+            block = folded_modules.Modules(measured, options.depth, rows, brief=options.is_brief)
             name = clean(model.target)
             yield Section((block,), name, only="text", note=how, closing=options.is_brief)
     if hidden and most != 0:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 
-from nparam_lint.count.measured import ModuleRow, ParameterRow
+from nparam_lint.count.measured import Measured, ModuleRow
 from nparam_lint.count.module_tree import Node, link
 from nparam_lint.ground.printable import clean
 from nparam_lint.report import Cell, Column, Row, Step, Table, style
@@ -19,13 +19,12 @@ _FOOTNOTES = 4
 
 class Modules(Struct, frozen=True):
     """The modules of a model as a tree, in about `limit` rows, or the heaviest where one level has
-    more than twice as many. `parameters` and `name`: those of the model, where they are known.
-    `brief`: without notes on how to see more and on what is tied."""
+    more than twice as many. `name`: that of the model. `brief`: without notes on how to see more
+    and on what is tied."""
 
-    modules: tuple[ModuleRow, ...]
+    measured: Measured
     depth: int | None
     limit: int
-    parameters: tuple[ParameterRow, ...] = ()
     name: str = ""
     brief: bool = False
 
@@ -33,14 +32,15 @@ class Modules(Struct, frozen=True):
     def table(self) -> Table:
         """No rows where the total is all that there is to say. `own` is that of one module, `total`
         that of all that the row stands for."""
-        tree = make_tree(self.modules, self.depth, self.limit)
+        modules = self.measured.modules
+        tree = make_tree(modules, self.depth, self.limit)
         rows = tree.rows if len(tree.rows) > 1 else ()
         if self.depth is None and len(rows) > 2 * self.limit:  # flat, of hundreds of layers
             heaviest = sorted(rows, key=lambda row: -row.times * row.new)[: self.limit]
             shown = {id(row) for row in heaviest}  # in their order; the first is the total
             rows = tuple(row for row in rows if id(row) in shown)
         note = tree.note(rows, "" if self.brief else "--depth shows more")
-        notes = [*([note] if note else []), *([] if self.brief else _footnotes(self.modules))]
+        notes = [*([note] if note else []), *([] if self.brief else _footnotes(modules))]
         lines, whole = [], rows[0].module.total if rows else 0
         for row in rows:
             indent, label = "  " * max(row.level - 1, 0), clean(row.label)

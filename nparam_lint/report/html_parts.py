@@ -16,7 +16,7 @@ from nparam_lint.report import Table, style
 from nparam_lint.report.budget_outcomes import worst
 from nparam_lint.report.findings import beside_excerpt, details, excerpt, parts_of
 from nparam_lint.report.folded_modules import Modules, make_tree
-from nparam_lint.report.pictures import DrawnModel, PageData, Picture
+from nparam_lint.report.pictures import PageData, Picture
 from nparam_lint.report.style import Paint, escape, plural
 
 TONES = {"✓": "good", "✗": "bad", "!": "warn", "–": "none", "Δ": "none"}
@@ -147,8 +147,7 @@ def model_picture(block: Modules, name: str, data: PageData) -> str:
     """Where a picture is drawn: until then, and without a script, a table stands there. Nothing
     where the total is all that there is to say."""
     table = module_table(block, name)
-    side = DrawnModel(name, block.modules, block.parameters)
-    return table and picture_html(Picture((side,)), data, table)
+    return table and picture_html(Picture(((name, block.measured),)), data, table)
 
 
 def picture_html(picture: Picture, data: PageData, instead: str = "") -> str:
@@ -162,7 +161,7 @@ def picture_html(picture: Picture, data: PageData, instead: str = "") -> str:
 
 def module_table(block: Modules, name: str) -> str:
     """In at most `limit` rows."""
-    tree = make_tree(block.modules, block.depth, block.limit)
+    tree = make_tree(block.measured.modules, block.depth, block.limit)
     if len(tree.rows) < 2:
         return ""
     rows = tree.rows[: block.limit]

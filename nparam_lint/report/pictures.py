@@ -8,19 +8,11 @@ from typing import Any
 
 from msgspec import Struct
 
-from nparam_lint.count.measured import ModuleRow, ParameterRow
+from nparam_lint.count.measured import Measured, ModuleRow, ParameterRow
 from nparam_lint.ground.printable import clean
 
 # Of each module that holds parameters itself, what they are for; the parameters may be unknown.
 RolesOf = Callable[[Sequence["ModuleRow"], Sequence["ParameterRow"]], Mapping[str, str]]
-
-
-class DrawnModel(Struct, frozen=True):
-    """A model of a picture, and what it is called there."""
-
-    name: str
-    modules: tuple[ModuleRow, ...]
-    parameters: tuple[ParameterRow, ...] = ()
 
 
 class DrawnChange(Struct, frozen=True):
@@ -34,9 +26,10 @@ class DrawnChange(Struct, frozen=True):
 
 
 class Picture(Struct, frozen=True):
-    """One model, or several beside each other. `changes`: these are one model before and after."""
+    """One model, or several beside each other, each with what it is called there. `changes`: these
+    are one model before and after."""
 
-    sides: tuple[DrawnModel, ...]
+    sides: tuple[tuple[str, Measured], ...]
     changes: tuple[DrawnChange, ...] | None = None
 
 
@@ -61,9 +54,9 @@ class PageData:
     def add(self, picture: Picture) -> int:
         """Its number on the page."""
         sides = []
-        for side in picture.sides:
-            name, kind = clean(side.name), clean(side.modules[0].type)
-            sides.append({"name": name, "type": kind, "root": self._root(side)})
+        for name, measured in picture.sides:
+            kind = clean(measured.counts.type)
+            sides.append({"name": clean(name), "type": kind, "root": self._root(measured)})
         changes = []
         for change in picture.changes or ():
             paths = (None if p is None else clean(p) for p in (change.before, change.after))
@@ -91,11 +84,12 @@ class PageData:
     def _text(self, text: str | None) -> int | None:
         return None if text is None else self._texts.setdefault(clean(text), len(self._texts))
 
-    def _root(self, side: DrawnModel) -> int:
-        roles = self._roles_of(side.modules, side.parameters) if self._roles_of else {}
-        children: dict[str, list[tuple[str, int]]] = {row.path: [] for row in side.modules}
+    def _root(self, measured: Measured) -> int:
+        rows = measured.modules
+        roles = self._roles_of(rows, measured.parameters) if self._roles_of else {}
+        children: dict[str, list[tuple[str, int]]] = {row.path: [] for row in rows}
         node = 0
-        for row in reversed(side.modules):  # what is inside a module stands after it
+        for row in reversed(rows):  # what is inside a module stands after it
             node = self._node(row, roles.get(row.path), _runs(reversed(children[row.path])))
             above = row.path.rpartition(".")[0]
             while above not in children:

@@ -88,7 +88,7 @@ def counts_document(measured: Measured) -> Document:
 
 def _modules(measured: Measured, name: str, options: Options) -> Modules:
     limit = options.rows or _ROWS
-    return Modules(measured.modules, options.depth, limit, measured.parameters, name)
+    return Modules(measured, options.depth, limit, name)
 
 
 def _page(

@@ -11,7 +11,7 @@ from render_samples import rendered
 from report_samples import gpt, measured, model, net, report, rows
 
 from nparam_lint.report import Options
-from nparam_lint.report.pictures import DrawnModel, PageData, Picture
+from nparam_lint.report.pictures import PageData, Picture
 
 
 def page(*models) -> str:
@@ -38,7 +38,7 @@ def test_repeated_blocks_are_in_the_data_once():
 
 def test_roles_are_those_that_are_passed():
     data = PageData(lambda *_: {"hidden": "feed-forward", "out": "output"})
-    number = data.add(Picture((DrawnModel("Net", net()),)))
+    number = data.add(Picture((("Net", measured(net())),)))
     found = json.loads(data.json)
     assert number == 0
     roles = [node[3] if node[3] is None else found["strings"][node[3]] for node in found["nodes"]]

@@ -29,7 +29,7 @@ from nparam_lint.report.json_records import (
     record,
 )
 from nparam_lint.report.not_counted import absent
-from nparam_lint.report.pictures import DrawnModel, Picture
+from nparam_lint.report.pictures import Picture
 
 if TYPE_CHECKING:
     from nparam_lint.analysis.roles import Roles
@@ -124,8 +124,7 @@ def _page(comparison: Comparison, options: doc.Options) -> doc.Page:
         legend.append(doc.Fact(name, compared.given, kind="target", below=below))
     sections = [doc.Section((doc.Facts(tuple(legend), "bold", ""),), always=True)]
     if columns:
-        sides = (DrawnModel(c.title, c.measured.modules, c.measured.parameters) for c in columns)
-        picture = Picture(tuple(sides))
+        picture = Picture(tuple((column.title, column.measured) for column in columns))
         sections.append(doc.Section((_counts(columns),), always=True, picture=picture))
     if distances := comparison.distances:
         block = distances.block([fact.name for fact in legend])

@@ -161,7 +161,7 @@ def _definition_text(note: DefinitionNote) -> str:
         Fact(metric.label, unknown if count is None else f"{count:,}")
         for metric, count in style.shown_metrics(measured)
     ]
-    table = Modules(measured.modules, _DEPTH, _ROWS, measured.parameters, name)
+    table = Modules(measured, _DEPTH, _ROWS, name)
     call = Text(f"{clean(measured.call)}: {note.title}")
     page = Page((Section((call, table, Facts(tuple(facts)))),))
     document = Document("hover", dict, lambda _: page)

@@ -14,7 +14,7 @@ from nparam_lint.count.measured import Measured
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.printable import clean
 from nparam_lint.report import style
-from nparam_lint.report.pictures import DrawnChange, DrawnModel, Picture
+from nparam_lint.report.pictures import DrawnChange, Picture
 from nparam_lint.report.style import plural
 
 if TYPE_CHECKING:
@@ -244,13 +244,11 @@ def _picture(model: ModelDiff) -> Picture | None:
     before, after = model.before, model.after
     if not (isinstance(before, Measured) and isinstance(after, Measured) and model.modules):
         return None
-    pairs = ("before", before), ("after", after)
-    sides = (DrawnModel(name, side.modules, side.parameters) for name, side in pairs)
     changes = []
     for change in model.modules:
         old, new = (row.path if row else None for row in (change.before, change.after))
         changes.append(DrawnChange(change.kind, old, new, change.delta, change.notes))
-    return Picture(tuple(sides), tuple(changes))
+    return Picture((("before", before), ("after", after)), tuple(changes))
 
 
 def _row(line: Line) -> doc.Row:

@@ -250,7 +250,7 @@ def model_cards(
     for number, model in enumerate(models, 1):
         measured, picture = model.measurement, ""
         if isinstance(measured, Measured):
-            inside = Modules(measured.modules, depth, limit, measured.parameters)
+            inside = Modules(measured, depth, limit)
             picture = parts.model_picture(inside, clean(model.target), data)
         unshared = [finding for finding in model.findings if finding not in shared]
         is_open = (few and model.top_level) or worst(unshared) == "✗"

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from typing import Literal
 from xml.etree import ElementTree
 
-from msgspec.structs import replace
-
 from nparam_lint.count.measured import Measured
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.printable import clean
@@ -20,7 +18,7 @@ from nparam_lint.report import Document, Options
 from nparam_lint.report.budget_outcomes import UNANSWERED, JudgedBudget, declared_budgets
 from nparam_lint.report.findings import findings_lines
 from nparam_lint.report.folded_modules import Modules
-from nparam_lint.report.formats.text import module_lines
+from nparam_lint.report.formats.text import table_lines
 from nparam_lint.report.style import Paint, by_place
 
 Outcome = Literal["passed", "failure", "error", "skipped"]
@@ -32,8 +30,7 @@ def render(document: Document, options: Options) -> str:
     report = document.report
     assert report is not None
     declared, on_budgets = declared_budgets(report)
-    layout = replace(options, width=_WIDTH, color=False)
-    cases = [_budget(claim, layout) for claim in declared]
+    cases = [_budget(claim, options.depth) for claim in declared]
     if report.error is not None:
         lines = report.error.splitlines()
         first = lines[0] if lines else ""
@@ -77,7 +74,7 @@ def _case(
 # --- budgets ----------------------------------------------------------------------------------
 
 
-def _budget(claim: JudgedBudget, layout: Options) -> ElementTree.Element:
+def _budget(claim: JudgedBudget, depth: int | None) -> ElementTree.Element:
     """Of one that does not hold, the findings, then the modules of its model if that was
     measured."""
     path, name = claim.model.target.partition("::")[0], f"{claim.name}: {claim.declared}"
@@ -87,8 +84,7 @@ def _budget(claim: JudgedBudget, layout: Options) -> ElementTree.Element:
         message = "; ".join(finding.message for finding in errors)
         text, measured = findings_lines(errors, _WIDTH, paint), claim.model.measurement
         if isinstance(measured, Measured):
-            modules = Modules(measured.modules, layout.depth, _ROWS)
-            table = module_lines(modules, _WIDTH, paint)
+            table = table_lines(Modules(measured, depth, _ROWS).table, _WIDTH, paint)
             text += ["", *table] if table else []
         return _case(path, name, outcome, message, errors[0].code, text)
     lines = findings_lines(claim.findings, _WIDTH, paint)  # as the text report says it

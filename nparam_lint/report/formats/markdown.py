@@ -135,7 +135,7 @@ def _block(block: Block) -> Iterator[Pieces]:
             if broken and isinstance(measured, Measured):
                 total = f"{measured.counts.total:,} parameters"
                 title = f"Modules of <code>{style.escape(model.target)}</code>: {total}"
-                (piece,) = _block(Modules(measured.modules, block.depth, _ROWS))
+                (piece,) = _block(Modules(measured, block.depth, _ROWS))
                 yield Pieces(
                     "module table", "", [whole(folded(title, piece))] if piece.rows else []
                 )

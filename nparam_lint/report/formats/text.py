@@ -4,7 +4,6 @@ end."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
@@ -25,7 +24,7 @@ from nparam_lint.report.budget_outcomes import ModelBudgets
 from nparam_lint.report.style import Paint
 
 if TYPE_CHECKING:
-    from nparam_lint.report import Block, Cell, Document, Options, Section, Step, TableBlock
+    from nparam_lint.report import Block, Cell, Document, Options, Section, Step
 
 NARROWEST = 40
 _Spec = tuple[int, str]  # how wide a column is, and at which side its texts are (`<`, `>`)
@@ -77,16 +76,7 @@ def _block(block: Block, width: int, paint: Paint) -> Sequence[str]:
         return lines_by_file.verdict_lines(block, width, paint)
     if isinstance(block, Listing):
         return lines_by_file.listing_lines(block, width, paint)
-    if isinstance(block, Table):
-        return table_lines(block, width, paint)
-    return module_lines(block, width, paint)
-
-
-# An answer that is kept for the next run is laid out twice; hundreds of budgets of one model may
-# fail, each with its table.
-@cache
-def module_lines(block: TableBlock, width: int, paint: Paint) -> list[str]:
-    return table_lines(block.table, width, paint)
+    return table_lines(block if isinstance(block, Table) else block.table, width, paint)
 
 
 def _text(block: Text, width: int, paint: Paint) -> list[str]:
