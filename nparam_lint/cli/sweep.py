@@ -103,7 +103,7 @@ def run(options: Namespace) -> int:
             return 1
     seconds = time.monotonic() - start
     lines = [] if options.built else _form_lines(forms)
-    result = SweepResult(options.target, grid.names, first_rows, sweep.tally, lines, seconds)
+    result = SweepResult(grid.names, first_rows, sweep.tally, lines, seconds)
     if kind == "table":
         text = render("text", sweep_document(result), common.layout(options, session))
         common.write(text, None)

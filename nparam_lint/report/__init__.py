@@ -129,12 +129,11 @@ class Cell(Struct, frozen=True):
 
 
 class Row(Struct, frozen=True):
-    """`mark`: one character before the row, in the tone `mark_tone`. `below`: notes on lines of
-    their own. `rule`: a line above it."""
+    """`mark`: one character before the row. `below`: notes on lines of their own. `rule`: a line
+    above it."""
 
     cells: tuple[Cell | str, ...]
     mark: str = ""
-    mark_tone: str = ""
     below: tuple[str, ...] = ()
     rule: bool = False
 

@@ -13,7 +13,7 @@ from nparam_lint.gate.report import Report, StatedOutcome, Strength, Verdict
 from nparam_lint.ground.printable import clean
 from nparam_lint.report import Column, Document, Page, Row, Section, Step, Table, Text
 from nparam_lint.report.json_records import CountedDocument, Placed, record
-from nparam_lint.report.style import MARK_TONES, plural
+from nparam_lint.report.style import plural
 
 if TYPE_CHECKING:
     from nparam_lint.report import Options
@@ -112,7 +112,7 @@ def _page(outcomes: Sequence[StatedOutcome], options: Options) -> Page:
             texts = (str(outcome.position), outcome.count.text, outcome.name)
             cells = (*map(clean, texts), actual, clean(outcome.because))
             below = (clean(outcome.explanation),) if outcome.explanation else ()
-            rows.append(Row(cells, mark, MARK_TONES.get(mark, ""), below))
+            rows.append(Row(cells, mark, below))
         table = Table(_COLUMNS, tuple(rows), _STEPS, notes=tuple(notes), noun="count")
         sections.append(Section((table.filled,), title=_TITLES[kind], always=kind[0] == "wrong"))
     counts = [f"{len(alike):,} {_TITLES[kind]}" for kind, alike in by_kind.items() if alike]

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 MARK_TONES = {"✓": "dim", "✗": "red", "!": "yellow", "–": "dim"}
+MARK_TONES |= {"+": "green", "−": "red", "~": "yellow", "→": "cyan", "=": "dim"}
 EIGHTHS = "▏▎▍▌▋▊▉█"
 
 

@@ -21,6 +21,7 @@ from nparam_lint.ground.notation.grammar import Bounds
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.printable import clean
 from nparam_lint.report import style
+from nparam_lint.report.budget_outcomes import total_of
 from nparam_lint.report.json_records import (
     JsonDocument,
     MeasuredRecord,
@@ -49,11 +50,6 @@ class Compared(Struct, frozen=True):
     roles: Roles | None = None
     environment: Environment | None = None
 
-    @property
-    def total(self) -> int | None:
-        measured = self.model.measurement
-        return measured.counts.total if isinstance(measured, Measured) else None
-
 
 class Comparison(Struct, frozen=True):
     """The models in the order in which they were asked for. `error`: why nothing could be measured
@@ -66,7 +62,8 @@ class Comparison(Struct, frozen=True):
 
     @property
     def distances(self) -> Distances | None:
-        return distances_of([m.total for m in self.models], self.within) if self.within else None
+        totals = [total_of(compared.model) for compared in self.models]
+        return distances_of(totals, self.within) if self.within else None
 
     @property
     def given(self) -> list[str]:

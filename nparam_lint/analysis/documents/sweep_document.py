@@ -21,7 +21,6 @@ _REASONS = 3
 class SweepResult(Struct, frozen=True):
     """`rows`: the first of them; `forms`: the closed forms, written out, or why there are none."""
 
-    target: str
     names: Sequence[str]
     rows: Sequence[sweep.SweepRow]
     tally: sweep.Tally

@@ -29,7 +29,7 @@ _IN_TERMINAL = 4  # where the list of the models comes first
 _NAMED = 4  # models that changed like another
 _FEW = 3  # models that are counted on neither side, of which that is said without -v
 
-_TONES = {"+": "green", "−": "red", "~": "yellow", "→": "cyan", "!": "red", "=": "dim"}
+_TONES = {**style.MARK_TONES, "!": "red"}
 _SHORT = 24  # characters of a note that replaces a change
 _CHANGES = (
     doc.Column("module", "code"),
@@ -275,7 +275,7 @@ def _row(line: Line) -> doc.Row:
     mark = words.MARKS[line.kind]
     source_cell = doc.Cell(source, short=source.rpartition("/")[2])
     cells = (name, kind, before, after, doc.Cell(shown, _TONES[mark]), source_cell)
-    return doc.Row(cells, mark, _TONES[mark], tuple(notes))
+    return doc.Row(cells, mark, tuple(notes))
 
 
 # --- the end --------------------------------------------------------------------------------------

@@ -155,7 +155,7 @@ def table_lines(table: Table, width: int, paint: Paint) -> list[str]:
         tones = [row.full[i].tone or table.columns[i].tone for i in grid.shown]
         texts = [_line(cells, specs, tones, paint) for cells in lines]
         if row.mark:
-            texts[0] = paint(row.mark_tone, row.mark) + texts[0][1:]
+            texts[0] = paint(style.MARK_TONES.get(row.mark, ""), row.mark) + texts[0][1:]
         text += [text[1], *texts] if row.rule and number else texts
         for note in row.below:
             wrapped = style.wrap(clean(note), width, "      ", "      ")
