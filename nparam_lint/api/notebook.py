@@ -42,7 +42,7 @@ def notebook_html(document: Document, measured: Measured) -> str:
         if metric.unit == "bytes" and count is not None:
             amount += f" ({human_bytes(count)})"
         counts += f"<tr><th>{escape(metric.label)}</th><td>{amount}</td></tr>"
-    modules = module_table(Modules(measured, None, _ROWS), measured.call)
+    modules = module_table(Modules(measured, None, _ROWS, measured.call))
     page = render("html", replace(document, roles_of=roles.module_roles), Options())
     frame = (
         f'<iframe title="modules of {name}" sandbox="allow-scripts" srcdoc="{html.escape(page)}" '

@@ -367,7 +367,7 @@ def terminal_width() -> int:
     if columns == 0:
         with suppress(OSError), Path("/dev/tty").open() as terminal:
             columns = os.get_terminal_size(terminal.fileno()).columns
-    return columns or 100
+    return columns or style.WIDTH
 
 
 def _wants_color(options: Namespace, settings: Settings) -> bool:

@@ -20,14 +20,13 @@ from nparam_lint.ground.rule_catalogue import RULES
 from nparam_lint.ground.values import Position, SourceLine
 from nparam_lint.report import Options, style
 from nparam_lint.report.budget_outcomes import deviation
-from nparam_lint.report.style import Paint, by_place, plural
+from nparam_lint.report.style import PLAIN, WIDTH, Paint, by_place, plural
 
 _ALIKE = 3
 _STATED = 10  # counts in texts: a table of results may have hundreds
 _IN_FULL = 5  # findings of one code with all that is said below them
 _CHANGES = 6  # lines about what changed
 _NAMED = 3  # models or files that a command names
-_WIDTH = 100  # where there is no terminal
 _ROWS = 20  # of what the same lines broke
 _ADD = " && git add "
 _DRIFT = ("NPL001", "NPL013")
@@ -35,8 +34,8 @@ _DRIFT = ("NPL001", "NPL013")
 
 def findings_lines(
     findings: Sequence[Finding],
-    width: int,
-    paint: Paint,
+    width: int = WIDTH,
+    paint: Paint = PLAIN,
     *,
     brief: bool = False,
     in_full: bool = False,
@@ -138,9 +137,9 @@ def joined(findings: Sequence[Finding]) -> list[Finding]:
     for finding in findings:
         if group := groups.get(id(finding)):
             about = one_for(group)
-            rows = [f"  {row}" for row in _rows(group, _WIDTH, _ROWS)]
+            rows = [f"  {row}" for row in _rows(group, WIDTH, _ROWS)]
             if not about.changes:
-                lines = excerpt(about.lines, about.position.path, _WIDTH, Paint(False))
+                lines = excerpt(about.lines, about.position.path)
                 rows = [*(line[4:] for line in lines), *rows]
             joint.append(replace(about, detail=(*rows, *about.detail)))
         elif id(finding) not in others:
@@ -237,7 +236,7 @@ def _next_steps(group: Sequence[Finding]) -> Iterator[str]:
         yield command + (_ADD + " ".join(map(shlex.quote, paths)) if paths else "")
 
 
-def details(finding: Finding, width: int = _WIDTH) -> list[str]:
+def details(finding: Finding, width: int = WIDTH) -> list[str]:
     """What is said below a finding: what made the difference, and what to do. Changes stand in
     columns, the largest first; their last line has the sum of those that are not shown."""
     if not finding.since:
@@ -285,7 +284,9 @@ def _in_columns(
     return lines
 
 
-def excerpt(lines: Sequence[SourceLine], path: str, width: int, paint: Paint) -> list[str]:
+def excerpt(
+    lines: Sequence[SourceLine], path: str, width: int = WIDTH, paint: Paint = PLAIN
+) -> list[str]:
     """Lines of source, each with what it is about underlined. `path`: that of a head above."""
     gutter = max((len(str(line.position.line)) for line in lines), default=0)
     texts = []

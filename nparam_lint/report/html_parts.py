@@ -17,11 +17,10 @@ from nparam_lint.report.budget_outcomes import worst
 from nparam_lint.report.findings import beside_excerpt, details, excerpt, parts_of
 from nparam_lint.report.folded_modules import Modules, make_tree
 from nparam_lint.report.pictures import PageData, Picture
-from nparam_lint.report.style import Paint, escape, plural
+from nparam_lint.report.style import escape, plural
 
 TONES = {"✓": "good", "✗": "bad", "!": "warn", "–": "none", "Δ": "none"}
 _SAID = {"✓": "holds", "✗": "error", "!": "warning", "–": "no verdict", "Δ": "changed"}
-_WIDTH = 100  # characters of a line of source
 LISTED = 1_000  # findings, or models that were not counted
 _BROWSER = Path(__file__).with_name("browser")
 _SCRIPTS = ("modules", "icicle", "table", "explorer", "page")  # each builds on those before it
@@ -127,7 +126,7 @@ def finding_list(findings: Sequence[Finding]) -> str:
     for finding in findings:
         at, rule, mark = finding.position, RULES.get(finding.code), worst([finding])
         name = f' <span class="dim">{escape(rule.name)}</span>' if rule else ""
-        source = [line[3:] for line in excerpt(finding.lines, at.path, _WIDTH, Paint(False))]
+        source = [line[3:] for line in excerpt(finding.lines, at.path)]
         remedy = [rule.remedy] if rule and not finding.detail else []
         parts = parts_of(details(beside_excerpt(finding)), heaviest=False)  # the page has tables
         detail = [*source, *(line for part in parts for line in part.split("\n")), *remedy]
@@ -143,11 +142,11 @@ def finding_list(findings: Sequence[Finding]) -> str:
 # --- pictures -------------------------------------------------------------------------------------
 
 
-def model_picture(block: Modules, name: str, data: PageData) -> str:
+def model_picture(block: Modules, data: PageData) -> str:
     """Where a picture is drawn: until then, and without a script, a table stands there. Nothing
     where the total is all that there is to say."""
-    table = module_table(block, name)
-    return table and picture_html(Picture(((name, block.measured),)), data, table)
+    table = module_table(block)
+    return table and picture_html(Picture(((block.name, block.measured),)), data, table)
 
 
 def picture_html(picture: Picture, data: PageData, instead: str = "") -> str:
@@ -159,7 +158,7 @@ def picture_html(picture: Picture, data: PageData, instead: str = "") -> str:
     return f'<div class="picture" data-picture="{number}">{instead}</div>'
 
 
-def module_table(block: Modules, name: str) -> str:
+def module_table(block: Modules) -> str:
     """In at most `limit` rows."""
     tree = make_tree(block.measured.modules, block.depth, block.limit)
     if len(tree.rows) < 2:
@@ -189,7 +188,7 @@ def module_table(block: Modules, name: str) -> str:
         title = f'{code_html(row.label)} <span class="type">{escape(module.type)}</span>{chips}'
         numbers = "".join(f'<td class="{kind}">{cell}</td>' for kind, cell in cells)
         lines.append(f'<tr><th scope="row"{level}>{title}</th>{numbers}</tr>')
-    note = tree.note(rows, f"deeper: nparam-lint show {shlex.quote(name)}")
+    note = tree.note(rows, f"deeper: nparam-lint show {shlex.quote(block.name)}")
     return (
         f'<div class="modules"><table><thead><tr>{heads}</tr></thead>\n<tbody>\n'
         + "\n".join(lines)

@@ -40,6 +40,10 @@ class Paint(Struct, frozen=True):
         return f"\x1b[{';'.join(_STYLES[name] for name in style.split())}m{text}\x1b[0m"
 
 
+# Where there is no terminal.
+PLAIN, WIDTH = Paint(False), 100
+
+
 def escape(text: str) -> str:
     """The same as a text in HTML."""
     return html.escape(clean(text))

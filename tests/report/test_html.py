@@ -123,7 +123,7 @@ def test_links_lead_to_the_models_of_which_the_broken_come_first():
 
 
 def table(modules, depth=None, limit=40) -> str:
-    return module_table(Modules(measured(modules), depth, limit), "net's.py::Net")
+    return module_table(Modules(measured(modules), depth, limit, "net's.py::Net"))
 
 
 def test_the_table_folds_as_that_of_a_terminal_does_and_is_cut_where_it_is_too_long():

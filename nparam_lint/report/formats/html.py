@@ -29,7 +29,7 @@ from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats.text import table_lines
 from nparam_lint.report.html_parts import LISTED, TONES, code_html, mark_html, more_html
 from nparam_lint.report.pictures import PageData
-from nparam_lint.report.style import Paint, escape, plural
+from nparam_lint.report.style import escape, plural
 
 if TYPE_CHECKING:
     from nparam_lint.report import Block, Document, Options, Page, Section
@@ -50,7 +50,6 @@ _CHANGES = (
     Column("parameters", "number"),
     Column("made at"),
 )
-_WIDTH = 100  # characters of a line of source
 
 
 def render(document: Document, options: Options) -> str:
@@ -58,7 +57,6 @@ def render(document: Document, options: Options) -> str:
     before, after = page.around_findings if document.error is None else ([], [])
     if before and before[0].title == _headline(document, page)[0]:
         before[0] = replace(before[0], title="")
-    before, after = (list(map(_worst_first, sections)) for sections in (before, after))
     blocks = [block for section in (*before, *after) for block in section.blocks]
     models = [b for b in blocks if isinstance(b, ModelBudgets) and not b.alone]
     reports = [model for block in models for model in block.models]
@@ -69,7 +67,7 @@ def render(document: Document, options: Options) -> str:
         listed = parts.finding_list([*map(one_for, groups)])
         sections.append(f"<section><h2>One cause</h2>\n{listed}</section>")
     for block in models:
-        sections += failing_budgets(block.models)
+        sections += failing_budgets(_worst_first(block.models))
     sections += [_section(section, data) for section in before]
     findings = [f for f in ranked(document.report) if f not in shown] if document.report else []
     if findings:  # that no card tells
@@ -88,18 +86,10 @@ def render(document: Document, options: Options) -> str:
     return parts.whole_page(title, filter(None, sections), data)
 
 
-def _worst_first(section: Section) -> Section:
-    """With the models that have errors first, then those with warnings."""
-
+def _worst_first(models: Iterable[ModelReport]) -> list[ModelReport]:
+    """Those with errors first, then those with warnings."""
     ranks = {"✗": 0, "!": 1}
-
-    def sorted_by_mark(block: Block) -> Block:
-        if not isinstance(block, ModelBudgets):
-            return block
-        models = sorted(block.models, key=lambda model: ranks.get(worst(model.findings), 2))
-        return replace(block, models=tuple(models))
-
-    return replace(section, blocks=tuple(map(sorted_by_mark, section.blocks)))
+    return sorted(models, key=lambda model: ranks.get(worst(model.findings), 2))
 
 
 def _ways(document: Document, shown: Sequence[ModelReport]) -> list[ModelReport]:
@@ -176,14 +166,14 @@ def _block(block: Block, data: PageData) -> str:
             pairs.append(f"<div><dt>{escape(fact.name)}</dt><dd>{text}</dd></div>")
         return f'<dl class="facts">{"".join(pairs)}</dl>'
     if isinstance(block, Modules):
-        return parts.model_picture(replace(block, limit=_MODULES), block.name, data)
+        return parts.model_picture(replace(block, limit=_MODULES), data)
     if isinstance(block, ModelBudgets) and not block.alone:
-        return "".join(model_cards(block.models, block.depth, data))
+        return "".join(model_cards(_worst_first(block.models), block.depth, data))
     table = block if isinstance(block, Table) else block.table
     if not table.is_source:
         return parts.block_html(table)
     # As on a terminal of any width: source is read in columns, and scrolled.
-    text = "\n".join(map(escape, table_lines(table, sys.maxsize, Paint(False))))
+    text = "\n".join(map(escape, table_lines(table, sys.maxsize)))
     return f'<pre tabindex="0" style="white-space: pre">{text}</pre>'
 
 
@@ -250,8 +240,8 @@ def model_cards(
     for number, model in enumerate(models, 1):
         measured, picture = model.measurement, ""
         if isinstance(measured, Measured):
-            inside = Modules(measured, depth, limit)
-            picture = parts.model_picture(inside, clean(model.target), data)
+            inside = Modules(measured, depth, limit, clean(model.target))
+            picture = parts.model_picture(inside, data)
         unshared = [finding for finding in model.findings if finding not in shared]
         is_open = (few and model.top_level) or worst(unshared) == "✗"
         anchor = f"{'way' if as_built else 'model'}-{number}"
@@ -318,7 +308,7 @@ def _advice(findings: Iterable[Finding]) -> str:
 
 def _cause(finding: Finding) -> str:
     """The lines of source to look at, and what made the difference, where that is known."""
-    lines = excerpt(finding.lines, finding.position.path, _WIDTH, Paint(False))
+    lines = excerpt(finding.lines, finding.position.path)
     source = parts.pre_html(lines) if lines else ""
     if not finding.changes:
         return source

@@ -19,10 +19,9 @@ from nparam_lint.report.budget_outcomes import UNANSWERED, JudgedBudget, declare
 from nparam_lint.report.findings import findings_lines
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats.text import table_lines
-from nparam_lint.report.style import Paint, by_place
+from nparam_lint.report.style import by_place
 
 Outcome = Literal["passed", "failure", "error", "skipped"]
-_WIDTH = 100
 _ROWS = 40  # of a table of modules
 
 
@@ -78,16 +77,15 @@ def _budget(claim: JudgedBudget, depth: int | None) -> ElementTree.Element:
     """Of one that does not hold, the findings, then the modules of its model if that was
     measured."""
     path, name = claim.model.target.partition("::")[0], f"{claim.name}: {claim.declared}"
-    paint = Paint(False)
     if errors := claim.errors:
         outcome: Outcome = "error" if claim.state == "not checked" else "failure"
         message = "; ".join(finding.message for finding in errors)
-        text, measured = findings_lines(errors, _WIDTH, paint), claim.model.measurement
+        text, measured = findings_lines(errors), claim.model.measurement
         if isinstance(measured, Measured):
-            table = table_lines(Modules(measured, depth, _ROWS).table, _WIDTH, paint)
+            table = table_lines(Modules(measured, depth, _ROWS).table)
             text += ["", *table] if table else []
         return _case(path, name, outcome, message, errors[0].code, text)
-    lines = findings_lines(claim.findings, _WIDTH, paint)  # as the text report says it
+    lines = findings_lines(claim.findings)  # as the text report says it
     if claim.state == "holds":
         return _case(path, name, text=lines)
     # Never "passed", whatever the settings make of it.
@@ -107,5 +105,5 @@ def _finding(finding: Finding) -> ElementTree.Element:
     name = f"{finding.target or f'{at.path}:{at.line}'}: {what}"
     outcome: Outcome = "error" if finding.code in UNANSWERED else "failure"
     outcome = outcome if finding.severity == "error" else "passed"
-    lines = findings_lines([finding], _WIDTH, Paint(False))
+    lines = findings_lines([finding])
     return _case(at.path, name, outcome, finding.message, finding.code, lines)

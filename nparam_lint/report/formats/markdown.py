@@ -31,7 +31,6 @@ SUMMARY = 1_000_000  # bytes: GitHub drops a step's summary above 1,024 KiB as a
 NOTE = 200  # bytes at most, for the words on what was cut
 _MESSAGE = 1_000  # characters of a message
 EMOJI = {"✓": "✅", "✗": "❌", "!": "⚠️", "–": "➖", "Δ": "Δ"}
-_WIDTH = 100
 _ROWS = 40
 _LONGEST = 500  # characters of the foot, and of a cell
 
@@ -127,7 +126,7 @@ def _block(block: Block) -> Iterator[Pieces]:
         yield Pieces("line", "", rows)
     elif isinstance(block, Modules) or (isinstance(block, Table) and block.is_source):
         table = block.table if isinstance(block, Modules) else block
-        yield fenced(table.noun, table_lines(table, _WIDTH, style.Paint(False)))
+        yield fenced(table.noun, table_lines(table))
     elif isinstance(block, ModelBudgets) and not block.alone:
         for model in block.models:
             measured = model.measurement

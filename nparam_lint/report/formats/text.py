@@ -21,7 +21,7 @@ from nparam_lint.report import (
     style,
 )
 from nparam_lint.report.budget_outcomes import ModelBudgets
-from nparam_lint.report.style import Paint
+from nparam_lint.report.style import PLAIN, WIDTH, Paint
 
 if TYPE_CHECKING:
     from nparam_lint.report import Block, Cell, Document, Options, Section, Step
@@ -133,7 +133,7 @@ def _joined(block: Parts, width: int, paint: Paint) -> list[str]:
 # --- tables ---------------------------------------------------------------------------------------
 
 
-def table_lines(table: Table, width: int, paint: Paint) -> list[str]:
+def table_lines(table: Table, width: int = WIDTH, paint: Paint = PLAIN) -> list[str]:
     """The table in at most `width` if possible; nothing if it has no rows."""
     if not table.rows:
         return []
