@@ -3,7 +3,8 @@
 Every command makes one `Document`; every module of `report.formats` renders documents. For programs
 there is `data`, a command's own JSON document; for people there is `page`, made of the blocks
 below; for tools that work with findings there is `report`. A format without its own rendering for
-`Modules`, `ModelBudgets` or `Listing` renders the `table` of such a block.
+`Modules`, `ModelBudgets` or `Listing` renders the `table` of such a block. Texts stand in a page as
+others wrote them, and each format makes them printable (`ground.printable.clean`).
 """
 
 from __future__ import annotations

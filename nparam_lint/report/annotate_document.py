@@ -18,7 +18,6 @@ from msgspec import Struct
 from nparam_lint.count.measured import LineRow, Measured, NotMeasured
 from nparam_lint.gate.report import ModelReport, Report
 from nparam_lint.ground.patterns import late_pattern
-from nparam_lint.ground.printable import clean
 from nparam_lint.report import Cell, Column, Document, Page, Row, Section, Step, Table, Text, style
 from nparam_lint.report.json_records import (
     CountedDocument,
@@ -136,10 +135,10 @@ def annotate_document(report: Report, root: Path, request: str, file: str | None
     for source in shown:
         for row in (row for row in source.rows if row.count):
             times = f" ({row.times:,}×)" if row.times > 1 else ""
-            part = f"{style.share(row.count, source.total)} of {clean(source.built.call)}"
+            part = f"{style.share(row.count, source.total)} of {source.built.call}"
             lines.append(f"{row.place}:1: {row.count:,} parameters{times}, {part}")
     if answer.failed:
-        lines.append(f"{request}: not measured: {clean(answer.failed[1].reason)}")
+        lines.append(f"{request}: not measured: {answer.failed[1].reason}")
     return Document(
         "annotate",
         lambda: _data(answer),
@@ -235,35 +234,35 @@ def _page(answer: _Answer, options: Options) -> Page:
         sections.append(Section((Text(text, "dim"),)))
     if answer.alike:
         names = [
-            f"{style.elide_end(clean(source.built.call), _CALL)} ({source.total:,})"
+            f"{style.elide_end(source.built.call, _CALL)} ({source.total:,})"
             for source in answer.alike
         ]
         text = f"The same lines make {', '.join(style.first(names, 3))}."
         sections.append(Section((Text(text, "dim"),)))
-    request = clean(answer.request)
     if answer.failed:
         target, failure = answer.failed
-        sections.append(Section((Text(clean(target), "bold"), *absent(failure)), always=True))
+        sections.append(Section((Text(target, "bold"), *absent(failure)), always=True))
     elif not shown:
-        lines = [Text(f"No line of {request} makes a parameter of a model that could be built.")]
+        text = f"No line of {answer.request} makes a parameter of a model that could be built."
+        lines = [Text(text)]
         for target, failure in answer.report.skipped[:_MODELS]:
             words = style.short_reason(failure.reason, target.partition("::")[2])
-            lines.append(Text(f"– {clean(target)}  {words}", indent="  ", hang="      "))
-        lines.append(Text(f"next: nparam-lint {request}", "dim"))
+            lines.append(Text(f"– {target}  {words}", indent="  ", hang="      "))
+        lines.append(Text(f"next: nparam-lint {answer.request}", "dim"))
         sections.append(Section(tuple(lines), always=True))
-    return Page(tuple(sections), headline=f"lines of {request}")
+    return Page(tuple(sections), headline=f"lines of {answer.request}")
 
 
 def _sections(source: AnnotatedModel, options: Options) -> Iterator[Section]:
     model, total = source.model, f"{source.total:,} parameters"
     way = f", as built in {place_of_way(model, model.target)}" if model.way else ""
-    words = Text(f"{clean(source.built.call)}: {total}{way}", hang="  ")
+    words = Text(f"{source.built.call}: {total}{way}", hang="  ")
     block: Block = source.table(whole=bool(options.verbose))
     if not source.rows:
         block = Text("No line of the project, or of a package, is known to make a parameter.")
-    yield Section((words, block), title=clean(source.path), always=True)
+    yield Section((words, block), title=source.path, always=True)
     rows = (
-        Row((clean(path), f"{count:,}", style.share(count, source.total)))
+        Row((path, f"{count:,}", style.share(count, source.total)))
         for path, count in source.files.items()
         if count and path != source.path
     )

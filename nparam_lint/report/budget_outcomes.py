@@ -14,7 +14,6 @@ from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import ModelReport, Report
 from nparam_lint.ground.findings import BudgetResult, Finding
 from nparam_lint.ground.grouping import grouped
-from nparam_lint.ground.printable import clean
 from nparam_lint.report import Column, Row, Table, style
 
 State = Literal["holds", "broken", "not checked", "ignored"]
@@ -48,7 +47,7 @@ class ModelBudgets(Struct, frozen=True):
         for model in self.models:
             count = total_of(model)
             total = "not measured" if count is None else f"{count:,}"
-            unbudgeted = Row((clean(model.target), "", total, ""), worst(model.findings) or "–")
+            unbudgeted = Row((model.target, "", total, ""), worst(model.findings) or "–")
             budgets = [_table_row(row) for claim in budgets_of(model) for row in rows_of(claim)]
             rows += budgets or [unbudgeted]
         return Table(_COLUMNS, tuple(rows))
@@ -65,13 +64,13 @@ class JudgedBudget(Struct, frozen=True):
 
     @property
     def declared(self) -> str:
-        return clean(self.results[0].declared)
+        return self.results[0].declared
 
     @property
     def name(self) -> str:
         """`nets/vit.py::ViT(depth=24)[blocks.*]`"""
         selector = self.results[0].selector
-        return clean(self.model.target + (f"[{selector}]" if selector else ""))
+        return self.model.target + (f"[{selector}]" if selector else "")
 
     @property
     def state(self) -> State:
@@ -169,7 +168,7 @@ def rows_of(claim: JudgedBudget) -> Iterator[BudgetRow]:
         name = claim.name
         if first.module and first.module != first.selector:  # of a glob, the modules that are off
             span = first.module if first is last else f"{first.module} … {last.module}"
-            name += f" {clean(span)}"
+            name += f" {span}"
         actual = counts_words(group) or "not measured"
         yield BudgetRow(claim.mark, name, actual, style.drift(first), claim, first)
     if successes := claim.successes:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, get_args
 
 from nparam_lint.count.measured import Measured, ModuleRow
 from nparam_lint.gate.report import ModelReport, Report
-from nparam_lint.ground.printable import clean
 from nparam_lint.report import (
     Document,
     Fact,
@@ -78,7 +77,7 @@ def _page(report: Report, options: Options) -> Page:
         fold = f"Not counted: {plural(len(report.skipped), 'model')}"
         listing = not_counted.listed(report.skipped, report.inside_by_target)
         sections.append(Section((listing,), only="page", fold=fold))
-    if besides := [Fact(clean(m.target), m.because) for m in report.models if m.because]:
+    if besides := [Fact(m.target, m.because) for m in report.models if m.because]:
         fold = f"Checked besides: {plural(len(besides), 'model')}"
         sections.append(Section((Facts(tuple(besides)),), only="page", fold=fold))
     sections.append(Section(tuple(_next_step(report)), closing=True, only="text"))
@@ -173,7 +172,7 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
             how = "" if measured.rung == "meta" else f"counted on {measured.rung}"
             rows = options.rows or (_FEW_ROWS if options.is_brief else _ROWS)
             block = folded_modules.Modules(measured, options.depth, rows, brief=options.is_brief)
-            name = clean(model.target)
+            name = model.target
             yield Section((block,), name, only="text", note=how, closing=options.is_brief)
     if hidden and most != 0:
         how = "nparam-lint show TARGET" if options.verbose else "-v, or nparam-lint show TARGET"
@@ -206,16 +205,16 @@ def _next_step(report: Report) -> Iterator[Block]:
         yield Text(f"Nothing is declared yet. {text}")
         return
     else:
-        name, at = clean(best.bare.partition("::")[2]), best.position
+        name, at = best.bare.partition("::")[2], best.position
         text = "the counts: nparam-lint init, or write one in the docstring of "
-        text += f"{name} ({clean(at.path)}:{at.line})"
+        text += f"{name} ({at.path}:{at.line})"
         line = f"nparam: {total_of(best):_}"
     yield from (Text(f"Nothing is declared yet. To hold {text}:"), Text("", kind="verbatim"))
     yield Text(line, "green", "    ", kind="verbatim")
 
 
 def nothing_found(report: Report, options: Options) -> str:
-    where = f" under {clean(options.place)}" if options.place else ""
+    where = f" under {options.place}" if options.place else ""
     files = plural(report.files, "Python file")
     if report.shard and report.shard.partition.count:
         models = plural(report.shard.partition.count, "model")
@@ -290,12 +289,12 @@ def _summary(report: Report, verdicts: Mapping[str, str], options: Options) -> t
             ", ".join(environment.devices),
             *(f"{name} skipped ({why})" for name, why in absent if options.verbose),
         )
-        words = (("dim", clean(part)) for part in about if part)
+        words = (("dim", part) for part in about if part)
         staged = [("dim", "judged: what is staged")] if report.staged else []
         lines.append(Parts((*words, *staged), "dim"))
     for (name, status, why, is_absent), count in silent.items():
         if environment is None or options.verbose or not is_absent:
-            text = f"{name} {status} for {plural(count, 'model')}: {clean(why)}"
+            text = f"{name} {status} for {plural(count, 'model')}: {why}"
             lines.append(Parts((("dim", text),)))
     return tuple(lines)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Literal
 from msgspec.structs import astuple
 
 from nparam_lint.gate.report import Report, StatedOutcome, Strength, Verdict
-from nparam_lint.ground.printable import clean
 from nparam_lint.report import Column, Document, Page, Row, Section, Step, Table, Text
 from nparam_lint.report.json_records import CountedDocument, Placed, record
 from nparam_lint.report.style import plural
@@ -110,8 +109,8 @@ def _page(outcomes: Sequence[StatedOutcome], options: Options) -> Page:
             mark = _MARKS[outcome.verdict] if outcome.strength != "likely" else "?"
             actual = f"{outcome.actual:,}" if outcome.actual is not None else ""
             texts = (str(outcome.position), outcome.count.text, outcome.name)
-            cells = (*map(clean, texts), actual, clean(outcome.because))
-            below = (clean(outcome.explanation),) if outcome.explanation else ()
+            cells = (*texts, actual, outcome.because)
+            below = (outcome.explanation,) if outcome.explanation else ()
             rows.append(Row(cells, mark, below))
         table = Table(_COLUMNS, tuple(rows), _STEPS, notes=tuple(notes), noun="count")
         sections.append(Section((table.filled,), title=_TITLES[kind], always=kind[0] == "wrong"))

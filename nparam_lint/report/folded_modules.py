@@ -11,7 +11,6 @@ from msgspec import Struct
 
 from nparam_lint.count.measured import Measured, ModuleRow
 from nparam_lint.count.module_tree import Node, link
-from nparam_lint.ground.printable import clean
 from nparam_lint.report import Cell, Column, Row, Step, Table, style
 
 _FOOTNOTES = 4
@@ -43,18 +42,18 @@ class Modules(Struct, frozen=True):
         notes = [*([note] if note else []), *([] if self.brief else _footnotes(modules))]
         lines, whole = [], rows[0].module.total if rows else 0
         for row in rows:
-            indent, label = "  " * max(row.level - 1, 0), clean(row.label)
+            indent, label = "  " * max(row.level - 1, 0), row.label
             first, fold, last = label.partition(" … ")
             short = f"{indent}{first}{fold}{last.rpartition('.')[2]}" if fold else ""
             tone, weight = "" if row.level else "bold", row.times * row.new
             cells = (
                 Cell(indent + label, tone, short=short),
-                clean(row.module.type),
+                row.module.type,
                 f"{row.module.own:,}" if row.module.own else "",
                 Cell((f"{row.times:,} × " if row.times > 1 else "") + row.total, tone),
                 style.share(weight, whole),
                 Cell(", ".join(row.marks), "yellow", bar=(weight, whole)),
-                clean(row.module.source or ""),
+                row.module.source or "",
             )
             lines.append(Row(cells))
         return Table(_COLUMNS, tuple(lines), _STEPS, notes=tuple(notes), noun="module")
@@ -249,4 +248,4 @@ def _footnotes(modules: Sequence[ModuleRow]) -> list[str]:
     ]
     if len(notes) > _FOOTNOTES:
         notes[_FOOTNOTES - 1 :] = [f"… and {len(notes) - _FOOTNOTES + 1:,} more tied or shared"]
-    return [clean(note) for note in notes]
+    return notes

@@ -24,6 +24,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import ModelReport
@@ -204,15 +205,21 @@ def _verdict(budget: BudgetResult) -> tuple[str, str]:
 
 
 def listing_lines(listing: Listing, width: int, paint: Paint) -> list[str]:
-    laid_out = _Columns([entry for _, entries in listing.files for entry in entries], width - 2)
+    files = [(clean(place), [*map(_printable, entries)]) for place, entries in listing.files]
+    laid_out = _Columns([entry for _, entries in files for entry in entries], width - 2)
     text = []
-    for place, entries in listing.files:
+    for place, entries in files:
         text.append(paint("bold", style.elide_middle(place, width)))
         lines = (
             _reasons(entries, width, paint) if listing.reasons else laid_out.render(entries, paint)
         )
         text += [f"  {line}" for line in lines]
     return text
+
+
+def _printable(entry: ListingLine) -> ListingLine:
+    texts = {name: clean(getattr(entry, name)) for name in ("name", "verdict", "below")}
+    return replace(entry, **texts)
 
 
 def _reasons(entries: Sequence[ListingLine], width: int, paint: Paint) -> list[str]:

@@ -12,7 +12,6 @@ from nparam_lint.gate.report import FailedWay, Inside, Report
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.metrics import INSTALLED_AS
 from nparam_lint.ground.patterns import late_pattern
-from nparam_lint.ground.printable import clean
 from nparam_lint.report import (
     Block,
     Column,
@@ -48,7 +47,7 @@ def uncounted(report: Report, options: Options) -> Iterator[Block]:
     """The models that were not counted, and what to do about it."""
     if report.error:
         if count := len(report.models) + len(report.skipped):
-            yield Text(f"{_not_counted(count)}: {clean(report.error.partition(chr(10))[0])}")
+            yield Text(f"{_not_counted(count)}: {report.error.partition(chr(10))[0]}")
         return
     skipped = nowhere_counted(report)
     if not skipped:
@@ -77,8 +76,8 @@ def uncounted(report: Report, options: Options) -> Iterator[Block]:
     targets = {target for target, _ in skipped}  # nothing says whether what texts state is right
     stated = [outcome for outcome in report.stated if outcome.uncounted in targets]
     for outcome in stated[:_FEW]:
-        name = clean(outcome.uncounted.partition("::")[2])
-        text = f"{clean(str(outcome.position))} states {clean(outcome.count.text)} of {name}"
+        name = outcome.uncounted.partition("::")[2]
+        text = f"{outcome.position} states {outcome.count.text} of {name}"
         yield Text(f"{text}, which is not checked", "yellow")
     if hidden := len(stated[_FEW:]):
         yield Text(f"… and {plural(hidden, 'more stated count')} (nparam-lint claims -v)", "dim")
@@ -97,7 +96,7 @@ def left_aside(report: Report, options: Options) -> Iterator[Block]:
     counted = {model.target for model in report.models}
     for target, why in report.skipped:
         if target in counted:  # in other ways than the config says
-            text = f"as the config says it, {clean(target)} was not counted: {clean(why.reason)}"
+            text = f"as the config says it, {target} was not counted: {why.reason}"
             yield Text(f"{text}{f' ({why.place})' if why.place else ''}", "yellow")
     yield from ways_not_built(report, options)
     if report.stopped_after:
@@ -168,9 +167,9 @@ def _remedy(report: Report, skipped: Skipped) -> Iterator[Block]:
     """What to install, and lines to paste into the config."""
     failures = [*(f for _, f in skipped), *(failed.failure for failed in report.failed_ways)]
     lacking = dict.fromkeys(INSTALLED_AS.get(f.package, f.package) for f in failures if f.package)
-    packages = [*map(clean, lacking)][:_PACKAGES]
+    packages = [*lacking][:_PACKAGES]
     if packages and report.environment is not None:
-        python = clean(report.environment.python)
+        python = report.environment.python
         yield Text("", kind="verbatim")
         yield Text(
             f"To count them, install {' and '.join(packages)} for {python}, or name the project's "
@@ -187,7 +186,7 @@ def _remedy(report: Report, skipped: Skipped) -> Iterator[Block]:
         yield Text(sentence)
         yield Text("", kind="verbatim")
         lines = [table, *(line for _, _, line in recipes[:_RECIPES])]
-        yield from (Text(clean(line), "green", "    ", kind="verbatim") for line in lines)
+        yield from (Text(line, "green", "    ", kind="verbatim") for line in lines)
 
 
 def ways_not_built(report: Report, options: Options) -> Iterator[Block]:
@@ -198,9 +197,7 @@ def ways_not_built(report: Report, options: Options) -> Iterator[Block]:
     if ways and options.verbose:
         lines = []
         for (path, name, reason), same in grouped(ways, _where_and_why).items():
-            sizes = ", ".join(
-                clean(failed.way.name) for failed in same if failed.way.kind == "size"
-            )
+            sizes = ", ".join(failed.way.name for failed in same if failed.way.kind == "size")
             numbers = list(dict.fromkeys(str(failed.way.position.line) for failed in same))
             why = f"line{'s' if numbers[1:] else ''} {', '.join(numbers)}: {reason}"
             line = ListingLine("–", f"{name} {sizes}".strip(), verdict=why, tone="dim")
@@ -216,8 +213,8 @@ def ways_not_built(report: Report, options: Options) -> Iterator[Block]:
 
 
 def _where_and_why(failed: FailedWay) -> tuple[str, str, str]:
-    name = clean(failed.target.partition("::")[2] or failed.target)
-    return clean(failed.way.position.path), name, short_reason(failed.failure.reason, name)
+    name = failed.target.partition("::")[2] or failed.target
+    return failed.way.position.path, name, short_reason(failed.failure.reason, name)
 
 
 def absent(measured: NotMeasured, indent: str = "") -> Iterator[Text]:
@@ -244,7 +241,7 @@ def _kinds(skipped: Skipped) -> str:
     kinds: Counter[str] = Counter()
     for _, failure in skipped:
         cause = failure.cause if failure.cause in _SAID else "failed"
-        kinds[f"import {clean(failure.package)}" if failure.package else cause] += 1
+        kinds[f"import {failure.package}" if failure.package else cause] += 1
     for kind in [kind for kind in kinds if kind.startswith("import ")][_PACKAGES:]:
         kinds["import other packages"] += kinds.pop(kind)
     parts = []
@@ -260,7 +257,7 @@ def listed(skipped: Skipped, inside: Mapping[str, Sequence[Inside]] | None = Non
     """By file, with the reasons in full; of what is `inside` counted models how they build it."""
     lines, rows = [], []
     for target, failure in skipped:
-        where, _, name = clean(target).partition("::")
+        where, _, name = target.partition("::")
         instances = inside_words(inside[target]) if inside and target in inside else ""
         words = instances or short_reason(failure.reason, name)
         lines.append((where, ListingLine("–", name, verdict=words, tone="dim")))
@@ -273,6 +270,6 @@ def inside_words(instances: Sequence[Inside]) -> str:
     """How a class that nobody can call alone is built: `as built in GPT (12×), 7,087,872, 5.7 %`.
     Of several ways that which is met most often; how many others there are."""
     most = max(instances, key=lambda inside: inside.times)
-    name, each = clean(most.model.target).partition("::")[2], f"{most.row.total:,}"
+    name, each = most.model.target.partition("::")[2], f"{most.row.total:,}"
     more = f"; {plural(len(instances) - 1, 'other way')}" if len(instances) > 1 else ""
     return f"as built in {name} ({most.times}×), {each}, {percent(most.share)}{more}"

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import Inside, ModelReport, Report
 from nparam_lint.ground.grouping import grouped
-from nparam_lint.ground.printable import clean
 from nparam_lint.report import Column, Listing, ListingLine, Options, Row, Table, Text
 from nparam_lint.report.budget_outcomes import is_empty, total_of, worst
 from nparam_lint.report.style import MARK_TONES, first, plural, rounded, share
@@ -45,7 +44,7 @@ class Group(Struct):
 
     @property
     def name(self) -> str:
-        return clean(self.target.partition("::")[2] or self.target)
+        return self.target.partition("::")[2] or self.target
 
     @property
     def mark(self) -> str:
@@ -153,13 +152,13 @@ def overview(
     most = len(ordered) if options.verbose else _MODELS
     hidden, is_brief = ordered[most:], not options.verbose and len(ordered) > _IN_FULL
     lines = (
-        (clean(group.target.partition("::")[0]), line)
+        (group.target.partition("::")[0], line)
         for group in ordered[:most]
         for line in ([_line(group)] if is_brief else _lines(group, options.verbose))
     )
     columns = Column("model", "code"), Column("parameters", "number"), Column("as built", "words")
     rows = (
-        Row((clean(way.target), f"{total_of(way):,}", place_of_way(way, group.target)))
+        Row((way.target, f"{total_of(way):,}", place_of_way(way, group.target)))
         for group in groups
         for way in group.ways
     )
@@ -194,13 +193,13 @@ def _lines(group: Group, verbose: int) -> list[ListingLine]:
     ]
     lines[0] = replace(lines[0], mark=group.mark, name=group.name)
     instances = [inside for inside in group.parts.values() if inside] if verbose else []
-    if layers := sorted(clean(part.partition("::")[2]) for part in group.parts):
+    if layers := sorted(part.partition("::")[2] for part in group.parts):
         is_named = not instances and (verbose or len(layers) <= _NAMES)
         names = f": {', '.join(layers)}" if is_named else ""
         below = f"+ {plural(len(layers), 'layer')}, as built in it{names}"
         lines[-1] = replace(lines[-1], below=below)
     for inside in sorted(instances, key=lambda inside: -inside.times * inside.row.total):
-        name, each = clean(inside.row.target.partition("::")[2]), inside.row.total
+        name, each = inside.row.target.partition("::")[2], inside.row.total
         part = share(inside.times * each, total_of(inside.model) or 0)
         words = ", ".join(filter(None, (f"{inside.times:,}× in it", part)))
         lines.append(ListingLine(" ", f"  {name}", after=f"{each:,}", verdict=words, tone="dim"))
@@ -236,12 +235,12 @@ def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
         remarks.sort(key=lambda note: _OTHERWISE not in note)
         otherwise = sum(_OTHERWISE in note for note in remarks)
         remarks = remarks if verbose else first(remarks, max(_PLACES, otherwise))
-        lines += [("", f"({clean(note)})") for note in remarks]
+        lines += [("", f"({note})") for note in remarks]
         if commands:
             shown = ", ".join(commands if verbose else first(commands, _PLACES))
-            lines.append(("", f"(as in {clean(shown)})"))
+            lines.append(("", f"(as in {shown})"))
     if group.part_of:
-        names = first([clean(user.partition("::")[2]) for user in group.part_of], _PLACES)
+        names = first([user.partition("::")[2] for user in group.part_of], _PLACES)
         lines.append(("", f"(a part of {', '.join(names)}, not counted)"))
     return lines
 
@@ -277,10 +276,10 @@ def _kind(model: ModelReport, target: str) -> str:
 
 def place_of_way(model: ModelReport, target: str) -> str:
     """How and where the repository builds it: `tiny (whisper/__init__.py:18)`."""
-    way, call = model.way, clean(getattr(model.measurement, "call", ""))
+    way, call = model.way, getattr(model.measurement, "call", "")
     if way is None:
         return "with its defaults" if call.endswith("()") and model.bare == target else call
-    return clean(way.place)
+    return way.place
 
 
 def _fold(kind: str, ways: Sequence[ModelReport]) -> str:
@@ -289,7 +288,7 @@ def _fold(kind: str, ways: Sequence[ModelReport]) -> str:
         places = [way.bare.partition("::")[2] for way in ways]
     else:
         places = [str(way.way.position) for way in ways if way.way]
-    start, end = clean(places[0]), clean(places[-1])
+    start, end = places[0], places[-1]
     path = start.rpartition(":")[0]
     if path and end.startswith(f"{path}:"):
         end = end.removeprefix(f"{path}:")

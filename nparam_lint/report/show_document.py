@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import Inside, ModelReport, Report
-from nparam_lint.ground.printable import clean
 from nparam_lint.report import (
     Cell,
     Column,
@@ -72,7 +71,7 @@ def show_document(
 
 def counts_document(measured: Measured) -> Document:
     """The totals and the modules of one model that was counted in Python."""
-    name = clean(measured.call)
+    name = measured.call
 
     def page(options: Options) -> Page:
         modules = replace(_modules(measured, name, options), brief=True)
@@ -99,14 +98,14 @@ def _page(
     options: Options,
 ) -> Page:
     model = report.models[0]
-    name, total = clean(model.target), total_of(model)
+    name, total = model.target, total_of(model)
     blocks = _blocks(model, training, options)
     sections = [Section(tuple(block), always=True) for block in blocks]
     sections[0] = replace(sections[0], title=name)
     source = annotated(model, root, None)
     if source and source.rows:  # beside the picture of the model
         fold = "Source, with what each line makes:"
-        sections.append(Section((source.table(),), clean(source.path), only="page", fold=fold))
+        sections.append(Section((source.table(),), source.path, only="page", fold=fold))
     sections.append(Section(tuple(_other_ways(report, options))))
     path = model.target.partition("::")[0]
     if check and path.endswith(".py") and any(finding.result for finding in model.findings):
@@ -121,13 +120,13 @@ def _blocks(
     model: ModelReport, training: TrainingRecord | None, options: Options
 ) -> Iterator[list[Block]]:
     measured, at = model.measurement, model.position
-    defined = Fact("defined", f"{clean(at.path)}:{at.line}")
+    defined = Fact("defined", f"{at.path}:{at.line}")
     if not isinstance(measured, Measured):
         yield [Facts((defined,))]
         if not model.findings:
             yield list(absent(measured))
     else:
-        facts = [Fact("call", clean(measured.call)), defined]
+        facts = [Fact("call", measured.call), defined]
         if model.way and not model.inside:
             facts.insert(1, Fact("as built in", place_of_way(model, model.target)))
         devices = measured.devices.items()
@@ -145,7 +144,7 @@ def _blocks(
         elif len(measured.dtypes) > 1:
             yield [bytes_by_dtype(measured)]
         yield list(_devices(measured))
-        yield [_modules(measured, clean(model.target), options)]
+        yield [_modules(measured, model.target, options)]
         if options.verbose and measured.parameters:
             yield [_parameters(measured)]
         yield list(remarks(measured))
@@ -177,9 +176,9 @@ def _inside(instances: Sequence[Inside]) -> Table:
     """How the models of the project build a class."""
     rows = []
     for inside in instances:
-        names = clean(inside.model.target.partition("::")[2]), clean(inside.row.call)
+        names = inside.model.target.partition("::")[2], inside.row.call
         numbers = f"{inside.times:,}×", f"{inside.row.total:,}", style.percent(inside.share)
-        rows.append(Row((*names, *numbers, clean(str(inside.way.position)))))
+        rows.append(Row((*names, *numbers, str(inside.way.position))))
     numeric = (Column(name, "number") for name in ("times", "each", "share"))
     columns = Column("inside", "code"), Column("call", "code"), *numeric, Column("source", "code")
     steps = Step("drop", "source"), Step("shorten", "call", 16), Step("shorten", "inside", 8)
@@ -190,7 +189,7 @@ def totals(measured: Measured) -> Facts:
     facts = []
     for metric, count in style.shown_metrics(measured):
         if count is None:
-            facts.append(Fact(metric.label, f"unknown: {clean(measured.no_routing or '')}"))
+            facts.append(Fact(metric.label, f"unknown: {measured.no_routing or ''}"))
             continue
         size = f"{style.human_bytes(count)}, " if metric.unit == "bytes" else ""
         tone = "bold" if metric.name == "total" else ""

@@ -19,7 +19,6 @@ from nparam_lint.ground import grouping
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.notation.grammar import Bounds
 from nparam_lint.ground.patterns import late_pattern
-from nparam_lint.ground.printable import clean
 from nparam_lint.report import style
 from nparam_lint.report.budget_outcomes import total_of
 from nparam_lint.report.json_records import (
@@ -116,7 +115,7 @@ def _page(comparison: Comparison, options: doc.Options) -> doc.Page:
         if isinstance(measured, NotMeasured):
             below = tuple(absent(measured, " " * (len(name) + 2)))
         elif compared.roles is not None:
-            called = clean(compared.model.target).partition("::")[2]
+            called = compared.model.target.partition("::")[2]
             columns.append(_Column(name, called, compared.roles, measured))
         legend.append(doc.Fact(name, compared.given, kind="target", below=below))
     sections = [doc.Section((doc.Facts(tuple(legend), "bold", ""),), always=True)]
@@ -228,14 +227,14 @@ def _notes(column: _Column, columns: Sequence[_Column]) -> list[str]:
     for other in columns:
         bounds = Bounds(other.total, other.total)
         if measure := fitting_measure(f"the total of {other.letter}", [bounds], column.measured):
-            notes.append(clean(measure))
+            notes.append(measure)
     if column.roles.counts["other"] > _NOTED * column.total:
         parts = [part for part, _ in grouped(column.roles.parts) if part.role == "other"]
         parts.sort(key=lambda part: -part.count)
-        names = [f"{clean(p.path or '(root)')} ({clean(p.type)}) {p.count:,}" for p in parts]
+        names = [f"{p.path or '(root)'} ({p.type}) {p.count:,}" for p in parts]
         notes.append(f"other: {', '.join(style.first(names, _NAMED))}")
     if column.roles.tied:
-        ties = style.first([clean(tie) for tie in column.roles.tied], _NAMED)
+        ties = style.first(column.roles.tied, _NAMED)
         notes.append(f"tied, counted once: {'; '.join(ties)}")
     # The metric `non_embedding` leaves out what embedding layers hold, and nothing else.
     parents = {row.path.rpartition(".")[0] for row in column.measured.modules if row.path}
@@ -245,10 +244,10 @@ def _notes(column: _Column, columns: Sequence[_Column]) -> list[str]:
     if unlike > _NOTED * column.total:
         notes.append(f"non-embedding: with {unlike:,} embedding parameters outside nn.Embedding")
     if column.measured.no_routing:
-        notes.append(f"active: {clean(column.measured.no_routing)}")
+        notes.append(f"active: {column.measured.no_routing}")
     for hidden in column.measured.hidden:
         text = f"{hidden.path}: {hidden.count:,} parameters that parameters() does not return"
-        notes.append(clean(f"not counted: {text} ({hidden.what})"))
+        notes.append(f"not counted: {text} ({hidden.what})")
     return notes
 
 

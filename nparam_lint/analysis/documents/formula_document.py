@@ -12,7 +12,6 @@ from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
 from nparam_lint.analysis.documents.formula_data import formula_data
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.patterns import late_pattern
-from nparam_lint.ground.printable import clean
 from nparam_lint.report import style
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def _page(formula: FormulaResult, options: doc.Options) -> doc.Page:
     if more := len(formula.cases) - len(shown):
         text = doc.Text(f"and {style.plural(more, 'more case')}: -v", "dim", "  ")
         sections.append(doc.Section((text,), always=True))
-    return doc.Page(tuple(sections), headline=clean(formula.target))
+    return doc.Page(tuple(sections), headline=formula.target)
 
 
 def _equations(values: Mapping[str, Value]) -> str:
@@ -104,12 +103,12 @@ def _facts(case: ClosedForm, formula: FormulaResult) -> Iterator[doc.Fact]:
         listed = style.first([f"{name}={value!r}" for name, value in texts.items()], 4)
         yield doc.Fact("fixed", f"{', '.join(listed)}: no number to vary")
     for name, why in case.fixed.items():
-        yield doc.Fact("fixed", f"{name}={case.base[name]!r}: {clean(why)}")
+        yield doc.Fact("fixed", f"{name}={case.base[name]!r}: {why}")
     places = style.plural(case.verified, "other place")
     if formula.is_constant:
         if len(formula.cases) == 1:  # no choice was varied either
-            name, _, arguments = clean(formula.call).partition("(")
-            why = f"there is no number to vary in {clean(formula.call)}"
+            name, _, arguments = formula.call.partition("(")
+            why = f"there is no number to vary in {formula.call}"
             if arguments == ")":
                 step = f"; if it takes one, write it in the call: {name}(NAME=NUMBER)"
             else:
@@ -161,9 +160,9 @@ def _listed(names: Sequence[str], between: str = ", ") -> str:
 
 def _modules(case: ClosedForm, options: doc.Options, order: Sequence[str]) -> doc.Table:
     parts = _module_forms(case.shapes, _DEPTH if options.depth is None else options.depth)
-    sizes = [("  " * part.level + clean(part.path), part.size, part.value) for part in parts]
+    sizes = [("  " * part.level + part.path, part.size, part.value) for part in parts]
     root = [form for form in case.shapes if "." not in form.name]
-    sizes += [(clean(form.name), form.size, form.value) for form in root]
+    sizes += [(form.name, form.size, form.value) for form in root]
     rows = []
     for name, size, value in sizes:
         form = factored(size, order) if case.total.names else ""
@@ -182,7 +181,7 @@ def _shapes(case: ClosedForm, order: Sequence[str]) -> doc.Table:
             shape = f"({inside},)" if len(form.shape) == 1 else f"({inside})"
         number = factored(form.number, order)
         times = "" if number == "1" else number
-        rows.append(doc.Row((clean(form.name), times, shape, f"{form.value:,}")))
+        rows.append(doc.Row((form.name, times, shape, f"{form.value:,}")))
     names = doc.Column("parameter", "path"), doc.Column("times", "number")
     sizes = doc.Column("shape", "formula"), doc.Column("value", "number")
     return doc.Table((*names, *sizes), tuple(rows), noun="parameter").filled

@@ -14,7 +14,6 @@ from nparam_lint import report as doc
 from nparam_lint.analysis.solutions import Solved
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.metrics import METRICS
-from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import proportion
 from nparam_lint.report import style
 from nparam_lint.report.json_records import JsonDocument, record
@@ -65,9 +64,9 @@ class _Sections:
         self.solutions, self.options = solutions, options
         self.targets = grouped(solutions.targets, lambda answer: answer.target)
         # The callable alone where that tells a target from the others.
-        names = {target: clean(target).partition("::")[2] for target in self.targets}
+        names = {target: target.partition("::")[2] for target in self.targets}
         counts = Counter(names.values())
-        full = {t: name if counts[name] == 1 else clean(t) for t, name in names.items()}
+        full = {t: name if counts[name] == 1 else t for t, name in names.items()}
         short = style.elide_apart(full.values(), options.width // 3)
         self.labels = {target: short[text] for target, text in full.items()}
         self.several = len(self.targets) > 1

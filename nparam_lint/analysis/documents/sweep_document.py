@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from nparam_lint.ground.printable import clean
 from nparam_lint.report import Cell, Column, Document, Page, Parts, Row, Section, Table
 from nparam_lint.report.style import plural
 
@@ -32,9 +31,9 @@ def sweep_document(result: SweepResult) -> Document:
     columns = (*(Column(name, "number") for name in result.names), Column("parameters", "number"))
     rows = []
     for row in result.rows:
-        cells = [clean(str(row.point[name])) for name in result.names]
+        cells = [str(row.point[name]) for name in result.names]
         count = "–" if row.count is None else f"{row.count:,}"
-        by = Cell(clean(row.reason or row.by), "red" if row.count is None else "dim")
+        by = Cell(row.reason or row.by, "red" if row.count is None else "dim")
         rows.append(Row((*cells, count, by)))
     more = result.tally.rows - len(rows)
     notes = (f"… and {more:,} more: --out FILE.csv keeps all of them",) if more > 0 else ()
@@ -61,7 +60,7 @@ def _lines(result: SweepResult) -> tuple[Parts, ...]:
     lines += [Parts((("dim", form),)) for form in result.forms]
     worst = sorted(tally.reasons.items(), key=lambda item: -item[1])
     for reason, number in worst[:_REASONS]:
-        lines.append(Parts((("red", f"not counted: {number:,}× {clean(reason)}"),)))
+        lines.append(Parts((("red", f"not counted: {number:,}× {reason}"),)))
     if (more := len(worst) - _REASONS) > 0:
         lines.append(Parts((("dim", f"… and {plural(more, 'more reason')}"),)))
     return tuple(lines)

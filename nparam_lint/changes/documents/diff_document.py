@@ -12,7 +12,6 @@ from nparam_lint.changes.documents.diff_data import as_report, data_of
 from nparam_lint.changes.fold_changes import lines_of
 from nparam_lint.count.measured import Measured
 from nparam_lint.ground.grouping import grouped
-from nparam_lint.ground.printable import clean
 from nparam_lint.report import style
 from nparam_lint.report.pictures import DrawnChange, Picture
 from nparam_lint.report.style import plural
@@ -59,9 +58,9 @@ def diff_document(report: DiffReport) -> doc.Document:
         else:
             counts = dict.fromkeys(filter(None, _totals(model)))
             text = f"{' → '.join(counts)} {'; '.join(changes)}"
-        was = f" (was {clean(model.before_target)})" if model.before_target else ""
-        place = f"{clean(at.path)}:{at.line}:{at.column}"
-        lines.append(f"{place}: {clean(model.name)} {text}{was}")
+        was = f" (was {model.before_target})" if model.before_target else ""
+        place = f"{at.path}:{at.line}:{at.column}"
+        lines.append(f"{place}: {model.name} {text}{was}")
     return doc.Document(
         "diff",
         lambda: data_of(report),
@@ -108,7 +107,7 @@ def _page(report: DiffReport, options: doc.Options) -> doc.Page:
 
 def _models(report: DiffReport, options: doc.Options) -> doc.Listing:
     shown = report.models if options.verbose else _changed_models(report)
-    files = grouped(shown, lambda model: clean(model.target).partition("::")[0])
+    files = grouped(shown, lambda model: model.target.partition("::")[0])
     lines = tuple((place, tuple(_entries(models, report))) for place, models in files.items())
     rows = []
     for model in shown:
@@ -147,10 +146,10 @@ def _entries(models: Sequence[ModelDiff], report: DiffReport) -> list[doc.Listin
         if len(group) == 1:
             lines.append(first)
             continue
-        names = ", ".join(clean(model.name) for model in group)
+        names = ", ".join(model.name for model in group)
         verdict = first.verdict
         if group[0].status == "renamed":
-            old = clean(group[0].before_target or "").partition("::")[0]
+            old = (group[0].before_target or "").partition("::")[0]
             verdict = f"moved from {old}, unchanged"
         lines.append(doc.ListingLine(first.mark, names, verdict=verdict, tone=first.tone))
     return lines
@@ -167,7 +166,7 @@ def _alike(model: ModelDiff) -> object:
 
 def _entry(model: ModelDiff, report: DiffReport) -> doc.ListingLine:
     mark = words.MARKS[model.status]
-    entry = doc.ListingLine(mark, clean(model.name), tone=_TONES[mark])
+    entry = doc.ListingLine(mark, model.name, tone=_TONES[mark])
     before, after = _totals(model)
     codes = "  ".join(sorted({finding.code for finding in model.findings}))
     if model.status == "not_measured":
@@ -183,7 +182,7 @@ def _entry(model: ModelDiff, report: DiffReport) -> doc.ListingLine:
     if model.before_target:  # without the file, where that is the same
         was = model.before_target.removeprefix(model.target.partition("::")[0] + "::")
         below.insert(0, f"was {was} ({model.evidence})")
-    entry = replace(entry, after=after, below="; ".join(map(clean, below)))
+    entry = replace(entry, after=after, below="; ".join(below))
     if not model.delta:
         return replace(entry, verdict=words.beside_total(model))
     share = words.share(model.delta, model.total_before)
@@ -233,7 +232,7 @@ def _table(group: list[ModelDiff], options: doc.Options) -> doc.Section:
         alike = [doc.Text(f"the same in {', '.join(names)}", "dim", hang="  ")]
     return doc.Section(
         (*notes, doc.Table(_CHANGES, rows, _STEPS, notes=more, noun="module"), *alike),
-        clean(model.target),
+        model.target,
         fold="Modules of",
         picture=_picture(model),
     )
@@ -252,7 +251,7 @@ def _picture(model: ModelDiff) -> Picture | None:
 
 
 def _row(line: Line) -> doc.Row:
-    notes = [clean(note) for note in line.notes]
+    notes = [*line.notes]
     shown = ""
     if line.delta:
         shown = (f"{line.times:,} × " if line.times > 1 else "") + style.signed(line.delta)
@@ -262,12 +261,12 @@ def _row(line: Line) -> doc.Row:
         shown = notes.pop(0)
     kind, before, after, source = f"{line.modules:,} changes", "", "", ""
     if (change := line.change) is not None:
-        types = (clean(row.type) for row in (change.before, change.after) if row)
+        types = (row.type for row in (change.before, change.after) if row)
         kind = " → ".join(dict.fromkeys(types))
         before = "" if line.kind == "added" else f"{change.count_before:,}"
         after = "" if line.kind == "removed" else f"{change.count_after:,}"
-        source = clean(change.row.source or "")
-    path, was = clean(line.path), clean(line.path_before)
+        source = change.row.source or ""
+    path, was = line.path, line.path_before
     name = path or ("(root)" if line.delta else "(total)")
     if was != path:  # beside where it was, the name is enough
         is_beside = line.was[:-1] == line.parts[:-1]
@@ -291,7 +290,7 @@ def _unmeasured(report: DiffReport, options: doc.Options) -> doc.Section:
     blocks = [doc.Text(f"{text}{':' if are_listed else ' (-v lists them)'}", "dim")]
     for target, failure in report.unmeasured if are_listed else ():
         reason = style.short_reason(failure.reason, target.partition("::")[2])
-        line = f"{clean(target)}: {reason}"
+        line = f"{target}: {reason}"
         blocks.append(doc.Text(line, "dim", "  ", "    "))
     return doc.Section(tuple(blocks), only="text")
 
@@ -311,7 +310,7 @@ def _summary(report: DiffReport, options: doc.Options) -> tuple[doc.Parts, ...]:
     where = report.environment
     about = [f"{where.python} ({where.reason})", f"torch {where.torch}"]
     about += [f"tolerance {report.tolerance}"] if report.tolerance else []
-    return doc.Parts(tuple(parts)), doc.Parts(tuple(("dim", clean(text)) for text in about), "dim")
+    return doc.Parts(tuple(parts)), doc.Parts(tuple(("dim", text) for text in about), "dim")
 
 
 def _foot(report: DiffReport) -> str:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.ground.metrics import METRICS
-from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import proportion
 from nparam_lint.report.style import plural, signed
 
@@ -48,7 +47,7 @@ def share(delta: int, before: int | None) -> str:
 def since(report: DiffReport) -> str:
     """`main (1a2b3c4)`"""
     called, short = report.base.called, report.base.commit[:7]
-    return clean(called if called == short else f"{called} ({short})")
+    return called if called == short else f"{called} ({short})"
 
 
 def is_shown(model: ModelDiff) -> bool:
@@ -104,7 +103,7 @@ def headline(report: DiffReport) -> str:
     parts = []
     if models:
         largest = [model for model in models if model.delta][:_NAMED]
-        names = [f"{clean(m.name)} {change(m.delta or 0, m.total_before)}" for m in largest]
+        names = [f"{m.name} {change(m.delta or 0, m.total_before)}" for m in largest]
         names += ["…"] if names and len(models) > len(names) else []
         listed = f": {', '.join(names)}" if names else ""
         parts.append(f"{plural(len(models), 'model')} changed{listed}")
@@ -113,7 +112,7 @@ def headline(report: DiffReport) -> str:
         return " · ".join(parts)
     shown = [model for model in report.models if is_shown(model)]
     if len(shown) == 1:
-        return f"{clean(shown[0].name)} is unchanged"
+        return f"{shown[0].name} is unchanged"
     return f"{compared(report)}, none changed" if shown else "no model to compare"
 
 
@@ -138,15 +137,15 @@ def compared(report: DiffReport) -> str:
 def unmeasured_words(model: ModelDiff, report: DiffReport) -> list[str]:
     """Of a model that was not counted on one side or on both: where, and why."""
     before, after = model.reasons
-    then = clean(report.base.called)
+    then = report.base.called
     if before is not None and before == after:
-        return [f"not measured, then or now: {clean(before)}"]
-    words = [f"not measured now: {clean(after)}"] if after is not None else []
-    return words + ([f"not measured at {then}: {clean(before)}"] if before is not None else [])
+        return [f"not measured, then or now: {before}"]
+    words = [f"not measured now: {after}"] if after is not None else []
+    return words + ([f"not measured at {then}: {before}"] if before is not None else [])
 
 
 def known_count(model: ModelDiff, report: DiffReport) -> list[str]:
     """That of the other side."""
     if model.total_before is not None:
-        return [f"{model.total_before:,} at {clean(report.base.called)}"]
+        return [f"{model.total_before:,} at {report.base.called}"]
     return [f"{model.total_after:,} now"] if model.total_after is not None else []

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from nparam_lint import report as doc
-from nparam_lint.ground.printable import clean
 from nparam_lint.report import style
 from nparam_lint.report.json_records import JsonDocument, record
 from nparam_lint.report.style import plural
@@ -30,7 +29,7 @@ def history_document(history: History) -> doc.Document:
         commit, state = point.commit, point.state
         count = f"{state.count:,}" if state.count is not None else "not counted"
         change = f" ({point.change:+,})" if point.change else ""
-        lines.append(clean(f"{commit.sha[:7]} {commit.date} {count}{change} {commit.subject}"))
+        lines.append(f"{commit.sha[:7]} {commit.date} {count}{change} {commit.subject}")
     return doc.Document(
         "history",
         lambda: _data(history),
@@ -108,7 +107,7 @@ def _summary(history: History) -> HistorySummary:
 def _page(history: History, options: doc.Options) -> doc.Page:
     if history.error is not None:
         return doc.Page()
-    points, name = history.points, clean(history.name)
+    points, name = history.points, history.name
     if not points:
         nothing = f"No commit has {name}."
         return doc.Page((), "–", nothing, nothing)

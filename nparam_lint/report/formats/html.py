@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.report import ModelReport
 from nparam_lint.ground.findings import Finding
-from nparam_lint.ground.printable import clean
 from nparam_lint.ground.version import __version__
 from nparam_lint.report import Column, Facts, Parts, Row, Table, Text, style
 from nparam_lint.report import html_parts as parts
@@ -240,7 +239,7 @@ def model_cards(
     for number, model in enumerate(models, 1):
         measured, picture = model.measurement, ""
         if isinstance(measured, Measured):
-            inside = Modules(measured, depth, limit, clean(model.target))
+            inside = Modules(measured, depth, limit, model.target)
             picture = parts.model_picture(inside, data)
         unshared = [finding for finding in model.findings if finding not in shared]
         is_open = (few and model.top_level) or worst(unshared) == "✗"
@@ -264,7 +263,7 @@ def _card(
         state = f"as built in {model.way.position}"
     elif len(states) > 1:
         state = f"{states.count('holds'):,} of {len(states):,} budgets hold"
-    target = clean(model.target)
+    target = model.target
     name = target.partition("::")[2]
     rows = [
         _budget_row(row, code_html(row.name.removeprefix(target).strip() or name))

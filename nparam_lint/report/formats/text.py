@@ -38,7 +38,7 @@ def render(document: Document, options: Options) -> str:
     options = replace(options, width=max(options.width, NARROWEST))
     page, paint = document.page(options), Paint(options.color)
     if page.nothing:
-        return "\n".join(style.wrap(page.nothing, options.width)) + "\n"
+        return "\n".join(style.wrap(clean(page.nothing), options.width)) + "\n"
     shown = [s for s in page.sections if s.only != "page" and (s.always or not options.quiet)]
     parts = [_section(s, options.width, paint) for s in shown if not s.closing]
     if document.report and document.report.findings:
@@ -60,7 +60,7 @@ def _section(section: Section, width: int, paint: Paint) -> list[str]:
     lines = [line for block in section.blocks for line in _block(block, width, paint)]
     if not section.title or (section.blocks and not lines):
         return lines
-    note = f"  {section.note}" if section.note else ""
+    note = f"  {clean(section.note)}" if section.note else ""
     title = style.elide_target(clean(section.title), width - len(note))
     return [paint("bold", title) + paint("dim", note), *lines]
 
@@ -89,12 +89,12 @@ def _text(block: Text, width: int, paint: Paint) -> list[str]:
 
 def _facts(block: Facts, width: int, paint: Paint) -> list[str]:
     """Names, then numbers where there are any, then words that hang below their start."""
-    names = max(style.columns(fact.name) for fact in block.facts)
+    names = max(style.columns(clean(fact.name)) for fact in block.facts)
     numbers = max(len(fact.count or "") for fact in block.facts)
     hang = len(block.indent) + names + 2
     lines = []
     for fact in block.facts:
-        head = f"{block.indent}{paint(block.tone, style.padded(fact.name, names))}  "
+        head = f"{block.indent}{paint(block.tone, style.padded(clean(fact.name), names))}  "
         if fact.count is not None:
             number = paint(fact.tone, fact.count.rjust(numbers))
             lines.append(f"{head}{number}  {paint('dim', clean(fact.text))}".rstrip())
@@ -115,11 +115,12 @@ _WRAPS: dict[str, Callable[[str, int], list[str]]] = {
 
 def _joined(block: Parts, width: int, paint: Paint) -> list[str]:
     """On as few lines as hold the parts whole where they can."""
+    parts = [(tone, clean(text)) for tone, text in block.parts]
     if block.plain:
-        return ["  ".join(paint(tone, clean(text)) for tone, text in block.parts)]
+        return ["  ".join(paint(tone, text) for tone, text in parts)]
     lines: list[str] = []
     column = 0
-    for tone, text in block.parts:
+    for tone, text in parts:
         if lines and column + 3 + style.columns(text) <= width:
             lines[-1] += paint(block.tone, " · ") + paint(tone, text)
             column += 3 + style.columns(text)
@@ -160,7 +161,7 @@ def table_lines(table: Table, width: int = WIDTH, paint: Paint = PLAIN) -> list[
         for note in row.below:
             wrapped = style.wrap(clean(note), width, "      ", "      ")
             text += [paint("yellow", part) for part in wrapped]
-    notes = (part for note in table.notes for part in style.wrap(note, width))
+    notes = (part for note in table.notes for part in style.wrap(clean(note), width))
     return text + [paint("dim", style.elide_middle(part, width)) for part in notes]
 
 
@@ -201,7 +202,7 @@ class _Grid:
         columns = enumerate(self.table.columns)
         there = (i for i, c in columns if not i or c.empty or any(row[i] for row in self.cells))
         self.shown = [i for i in there if i not in self.dropped]
-        self.headers = [self.table.columns[i].name for i in self.shown]
+        self.headers = [clean(self.table.columns[i].name) for i in self.shown]
         self.headers[0] = self.lead + self.headers[0]
         self.widths = _widths(self.headers, [self.lines(row, {})[0] for row in self.cells])
         self.excess = sum(self.widths) + _BETWEEN * (len(self.widths) - 1) - self.width
@@ -314,7 +315,7 @@ def _banded(table: Table, width: int, paint: Paint) -> list[str]:
             break
     text: list[str] = []
     for band in bands:
-        names = [style.elide_middle(table.columns[i + 1].name, widths[i]) for i in band]
+        names = [style.elide_middle(clean(table.columns[i + 1].name), widths[i]) for i in band]
         specs = [(label, "<"), *((widths[i], ">") for i in band)]
         head = _head(["", *names], specs, paint)
         text += ["", *head] if text else head
