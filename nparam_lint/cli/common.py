@@ -281,8 +281,7 @@ def deliver(
     if document.error:
         tell(document.error)
         return 2
-    findings = document.report.findings if document.report else ()
-    return int(failed or any(finding.severity == "error" for finding in findings))
+    return int(failed or not (document.report is None or document.report.ok))
 
 
 def tell(text: str) -> None:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from nparam_lint.ground.errors import UsageError
+from nparam_lint.repository import repository_top
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -141,16 +142,13 @@ def _executable(environment: Path) -> Path | None:
 def _worktrees(root: Path) -> tuple[Path, Path | None]:
     """The top of the working tree (`root` without a repository), and, where it is a linked one, of
     the main one: `.git` is a file that points there."""
-    for directory in (root, *root.parents):
-        git = directory / ".git"
-        if git.is_file():
-            text = git.read_text(errors="replace").strip().removeprefix("gitdir: ")
-            main, is_linked, _ = text.rpartition("/worktrees/")
-            if is_linked:
-                return directory, (directory / main).parent
-        if git.exists():
-            return directory, None
-    return root, None
+    top = repository_top(root)
+    if top and (top / ".git").is_file():
+        text = (top / ".git").read_text(errors="replace").strip().removeprefix("gitdir: ")
+        main, is_linked, _ = text.rpartition("/worktrees/")
+        if is_linked:
+            return top, (top / main).parent
+    return top or root, None
 
 
 def _prefix(python: str) -> str:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from nparam_lint.cache import CONTENT, STATE
 from nparam_lint.config.interpreter import ENVIRONMENTS, environments_in
-from nparam_lint.discover.files import find_root, inner_folders, matcher
+from nparam_lint.discover.files import CONFIGS, find_root, inner_folders, matcher
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.repository import ask_git, repository_top
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nparam_lint.cache.replay_inputs import ReplayInputs
     from nparam_lint.config.session import Session
 
-_CONFIGS = ("pyproject.toml", "nparam-lint.toml", "setup.py", ".gitignore", ".gitmodules")
+_DECIDING = (*CONFIGS, "setup.py", ".gitignore", ".gitmodules")
 
 
 class Project(Struct, frozen=True):
@@ -138,7 +138,7 @@ def note_project(session: Session, inputs: ReplayInputs) -> None:
         return
     ignored = {n.rstrip("/") for n in os.fsdecode(listing).split("\0") if n.endswith("/")}
     for folder, subfolders, names in os.walk(root):
-        configs = (os.path.join(folder, name) for name in names if name in _CONFIGS)
+        configs = (os.path.join(folder, name) for name in names if name in _DECIDING)
         inputs.note(CONTENT, [folder, *configs])
         here = os.path.relpath(folder, root)
         subfolders[:] = [
@@ -150,7 +150,7 @@ def note_project(session: Session, inputs: ReplayInputs) -> None:
     above = root
     while not os.path.exists(os.path.join(above, ".git")) and above != os.path.dirname(above):
         above = os.path.dirname(above)
-        names = [".git", *_CONFIGS, *ENVIRONMENTS]
+        names = [".git", *_DECIDING, *ENVIRONMENTS]
         inputs.note(CONTENT, [os.path.join(above, name) for name in names])
     environments = filter(None, map(environ.get, ("VIRTUAL_ENV", "CONDA_PREFIX")))
     inputs.note(CONTENT, (os.path.join(place, "bin") for place in environments))

@@ -257,8 +257,7 @@ def _summary(report: Report, verdicts: Mapping[str, str], options: Options) -> t
     counts = _counts(report, options.is_brief)
     if options.is_brief and report.staged:
         counts = f"staged: {counts}"
-        is_refused = report.error or any(f.severity == "error" for f in report.findings)
-        if report.findings and not is_refused:
+        if report.findings and report.ok:
             outcomes.append(("", "this stops no commit"))
     lines = [Parts((("", counts), *outcomes, ("", f"{report.seconds:.1f} s")))]
     if shard := report.shard:

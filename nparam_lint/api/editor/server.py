@@ -26,6 +26,7 @@ from nparam_lint.api.editor.diagnostics import Board, diagnostic
 from nparam_lint.api.editor.line_notes import FileNotes, finding_text, label, line_text
 from nparam_lint.api.editor.trust import HOW, Trust
 from nparam_lint.count import resident
+from nparam_lint.discover.files import CONFIGS
 from nparam_lint.gate.rules.rule_page import rule_page
 from nparam_lint.ground.errors import UsageError, defect
 from nparam_lint.ground.lines import lines_of
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
 
 TRUST, RULE = "nparam-lint.trust", actions.RULE
 RESIDENT = "15m"  # how long the process that holds torch stays without a check
-_CONFIGS = ("pyproject.toml", "nparam-lint.toml")
 _MODEL = late_pattern(r"class \w+\(.*Module")
 _KINDS = {
     "metric": types.CompletionItemKind.Keyword,
@@ -262,7 +262,7 @@ def _lifecycle(server: EditorServer) -> None:
     @server.feature(types.INITIALIZED)
     def initialized(_: types.InitializedParams) -> None:
         if server.can("workspace.did_change_watched_files.dynamic_registration"):
-            watchers = [types.FileSystemWatcher(f"**/{name}") for name in ("*.py", *_CONFIGS)]
+            watchers = [types.FileSystemWatcher(f"**/{name}") for name in ("*.py", *CONFIGS)]
             options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
             name = types.WORKSPACE_DID_CHANGE_WATCHED_FILES
             registration = types.Registration("nparam-lint-files", name, options)

@@ -99,9 +99,8 @@ def _value(name: str, key: Key) -> Schema:
     if name == "severity":
         words = {"type": "string", "enum": ["error", "warning"]}
         return _closed(dict.fromkeys(RULES, words))
-    numbers = ("timeout", "jobs", "ways", "depth", "experts_per_token")
     schema = schema_of(key.kind)
-    if name in numbers:  # may be written as text
+    if schema.get("type") in ("integer", "number"):  # may be written as text
         return {"anyOf": [schema, {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?$"}]}
     return schema
 

@@ -13,6 +13,7 @@ from nparam_lint.changes.fold_changes import lines_of
 from nparam_lint.count.measured import Measured
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.report import style
+from nparam_lint.report.budget_outcomes import worst
 from nparam_lint.report.pictures import DrawnChange, Picture
 from nparam_lint.report.style import plural
 
@@ -77,13 +78,11 @@ def _changed_models(report: DiffReport) -> list[ModelDiff]:
 
 def _page(report: DiffReport, options: doc.Options) -> doc.Page:
     headline = words.headline(report)
-    mark = "✓" if words.is_same(report) else "Δ"
-    if report.error or any(finding.severity == "error" for finding in report.findings):
-        mark = "✗"
-    elif report.findings or any(model.status == "not_measured" for model in report.models):
-        mark = "!"
     if report.error is not None:
-        return doc.Page(mark=mark, headline=headline)
+        return doc.Page(mark="✗", headline=headline)
+    is_counted = all(model.status != "not_measured" for model in report.models)
+    mark = "!" if not is_counted else "✓" if words.is_same(report) else "Δ"
+    mark = worst(report.findings) or mark
     if words.is_same(report) and not (report.findings or report.notes or options.verbose):
         count, since = len(report.unmeasured), words.since(report)
         also = f"; {count:,} could be counted on neither side" if count else ""
