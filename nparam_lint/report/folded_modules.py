@@ -38,8 +38,8 @@ class Modules(Struct, frozen=True):
             heaviest = sorted(rows, key=lambda row: -row.times * row.new)[: self.limit]
             shown = {id(row) for row in heaviest}  # in their order; the first is the total
             rows = tuple(row for row in rows if id(row) in shown)
-        note = tree.note(rows, "" if self.brief else "--depth shows more")
-        notes = [*([note] if note else []), *([] if self.brief else _footnotes(modules))]
+        notes = tree.notes(rows, "" if self.brief else "--depth shows more")
+        notes += [] if self.brief else _footnotes(modules)
         lines, whole = [], rows[0].module.total if rows else 0
         for row in rows:
             indent, label = "  " * max(row.level - 1, 0), row.label
@@ -50,7 +50,7 @@ class Modules(Struct, frozen=True):
                 Cell(indent + label, tone, short=short),
                 row.module.type,
                 f"{row.module.own:,}" if row.module.own else "",
-                Cell((f"{row.times:,} × " if row.times > 1 else "") + row.total, tone),
+                Cell(row.total, tone),
                 style.share(weight, whole),
                 Cell(", ".join(row.marks), "yellow", bar=(weight, whole)),
                 row.module.source or "",
@@ -83,10 +83,11 @@ class TreeRow(Struct, frozen=True):
     @property
     def total(self) -> str:
         """What is counted elsewhere stands in brackets, so that the rest adds up."""
+        times = f"{self.times:,} × " if self.times > 1 else ""
         elsewhere = self.module.total - self.new
         if not elsewhere:
-            return f"{self.new:,}"
-        return f"{self.new:,} (+{elsewhere:,})" if self.new else f"({elsewhere:,})"
+            return f"{times}{self.new:,}"
+        return f"{times}{self.new:,} (+{elsewhere:,})" if self.new else f"{times}({elsewhere:,})"
 
 
 class Tree(Struct, frozen=True):
@@ -95,8 +96,9 @@ class Tree(Struct, frozen=True):
     rows: tuple[TreeRow, ...]
     empty: int
 
-    def note(self, shown: Sequence[TreeRow], deeper: str) -> str:
-        """What is not among these rows; `deeper`: said where some hold more below them."""
+    def notes(self, shown: Sequence[TreeRow], deeper: str) -> list[str]:
+        """In one line, what is not among these rows; `deeper`: said where some hold more below
+        them."""
         seen, notes = {id(row) for row in shown}, []
         if hidden := [row for row in self.rows if id(row) not in seen]:
             count = sum(row.counted for row in hidden)
@@ -105,7 +107,7 @@ class Tree(Struct, frozen=True):
             notes.append(f"… and {style.plural(self.empty, 'module')} without parameters")
         if deeper and any(row.more for row in self.rows):
             notes.append(deeper)
-        return " · ".join(notes)
+        return [" · ".join(notes)] if notes else []
 
 
 def _look(node: Node) -> tuple[object, ...]:

@@ -177,10 +177,9 @@ def module_table(block: Modules) -> str:
             elif mark == "shared":
                 chip = f"shared with {module.shared_with or '(total)'}"
             chips += f' <span class="chip">{escape(chip)}</span>'
-        times = f"{row.times:,} × " if row.times > 1 else ""
         cells = (
             ("own", f"{module.own:,}" if module.own else ""),
-            ("total", times + row.total),
+            ("total", row.total),
             ("share", style.share(row.times * row.new, rows[0].module.total)),
             ("made-at", escape(module.source or "")),
         )
@@ -188,9 +187,9 @@ def module_table(block: Modules) -> str:
         title = f'{code_html(row.label)} <span class="type">{escape(module.type)}</span>{chips}'
         numbers = "".join(f'<td class="{kind}">{cell}</td>' for kind, cell in cells)
         lines.append(f'<tr><th scope="row"{level}>{title}</th>{numbers}</tr>')
-    note = tree.note(rows, f"deeper: nparam-lint show {shlex.quote(block.name)}")
+    notes = tree.notes(rows, f"deeper: nparam-lint show {shlex.quote(block.name)}")
     return (
         f'<div class="modules"><table><thead><tr>{heads}</tr></thead>\n<tbody>\n'
         + "\n".join(lines)
-        + f"\n</tbody></table>{notes_html([note] if note else [])}</div>"
+        + f"\n</tbody></table>{notes_html(notes)}</div>"
     )
