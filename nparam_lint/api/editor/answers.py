@@ -30,15 +30,14 @@ _NOTHING = Report(None, (), ())
 
 class FileAnswer(Struct, frozen=True):
     """What was found of the file at `place` in its project. `text`: its lines, as they were.
-    `problem`: why nothing was checked or built, for a message. `is_built`: whether models were to
-    be built at all."""
+    `is_built`: whether models were to be built at all. Why nothing was checked or built is the
+    report's error."""
 
     session: Session
     place: str
     text: Sequence[str]
     report: Report
     is_built: bool = True
-    problem: str = ""
 
 
 def read_lines(path: Path) -> list[str]:
@@ -66,9 +65,9 @@ def check_file(
         report = check(alone, [path], static_only=True, with_dependents=False)
         return FileAnswer(alone, path.name, text, report, is_built=False)
     answer = replace(session_of(path, environ), text=text)
-    if answer.problem or answer.report.findings:
+    if answer.report.error or answer.report.findings:
         return answer
-    session, problem = replace(answer.session, progress=progress), ""
+    session = replace(answer.session, progress=progress)
     try:
         report = check(
             session, [path], static_only=not builds, with_dependents=False, analysis=ANALYSIS
@@ -76,10 +75,9 @@ def check_file(
         if builds and (report.models or report.skipped):
             lines = with_lines_of(answer.place, report, session)
             report = replace(lines, findings=report.findings)
-        problem = report.error or ""
     except UsageError as error:
-        report, problem = _NOTHING, str(error)
-    return FileAnswer(session, answer.place, text, report, builds, problem)
+        report = replace(_NOTHING, error=str(error))
+    return FileAnswer(session, answer.place, text, report, builds)
 
 
 def check_around(
@@ -88,9 +86,8 @@ def check_around(
     """The findings of `check` for files of one project, and for what depends on them, with what
     made each difference. None where nothing could be checked, which `check_file` tells."""
     answer = session_of(paths[0], environ)
-    if answer.problem or answer.report.findings:
+    if answer.report.error or answer.report.findings:
         return None
-
     session = replace(answer.session, progress=progress)
     find_causes = causes.causes_by(environ)
     try:
@@ -111,6 +108,5 @@ def session_of(path: Path, environ: Mapping[str, str]) -> FileAnswer:
         there = [problem for problem in error.problems if problem.position.path]
         findings = (Finding("", p.severity, p.position, p.message) for p in there)
         elsewhere = "\n".join(p.message for p in error.problems if p not in there)
-        report = replace(_NOTHING, findings=tuple(findings))
-        nothing = Session(Settings(root), environ)
-        return FileAnswer(nothing, place, [], report, problem=elsewhere)
+        report = replace(_NOTHING, findings=tuple(findings), error=elsewhere or None)
+        return FileAnswer(Session(Settings(root), environ), place, [], report)

@@ -133,8 +133,8 @@ class EditorServer(LanguageServer):
         findings = answer.report.findings
         is_config = any(not finding.code for finding in findings)
         owner = None if is_config else answer.place
-        if answer.problem:
-            self.say(answer.problem, types.MessageType.Warning)
+        if answer.report.error:
+            self.say(answer.report.error, types.MessageType.Warning)
         self._publish({path, *self.board.replace(answer.session.root, findings, owner)})
         if self.can("workspace.inlay_hint.refresh_support"):
             self.workspace_inlay_hint_refresh(None)
