@@ -10,7 +10,7 @@ from msgspec import to_builtins
 
 from nparam_lint import report
 from nparam_lint.api import notebook
-from nparam_lint.count.measured import Measured
+from nparam_lint.count.measured import Hidden, Measured, ModuleRow, ParameterRow
 from nparam_lint.count.run import measurement
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.metrics import METRICS
@@ -22,7 +22,6 @@ from nparam_lint.worker.tracing.failures import Failure
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
 
-    from nparam_lint.count.measured import Hidden, ModuleRow, ParameterRow
     from nparam_lint.report import Document
 
 

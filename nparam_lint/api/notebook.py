@@ -7,20 +7,16 @@ disturb the notebook. Where a notebook takes frames or scripts away, the table i
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from nparam_lint.analysis import roles
-from nparam_lint.report import Options
+from nparam_lint.count.measured import Measured
+from nparam_lint.report import Document, Options
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats import render
 from nparam_lint.report.html_parts import module_table
 from nparam_lint.report.style import escape, human_bytes, shown_metrics
-
-if TYPE_CHECKING:
-    from nparam_lint.count.measured import Measured
-    from nparam_lint.report import Document
 
 _ROWS = 30
 _HEIGHT = 640  # pixels of the frame

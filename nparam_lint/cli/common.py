@@ -20,7 +20,7 @@ from nparam_lint.analysis import roles
 from nparam_lint.cli import progress
 from nparam_lint.config import projects
 from nparam_lint.config import session as sessions
-from nparam_lint.config.settings import GENERAL
+from nparam_lint.config.settings import GENERAL, Settings
 from nparam_lint.gate import report
 from nparam_lint.ground.errors import Aside, UsageError
 from nparam_lint.ground.metrics import DEVICE_NAMES
@@ -32,6 +32,7 @@ from nparam_lint.report import Document, Options, check_document, style
 from nparam_lint.report.formats import (
     FOR_TERMINALS,
     FORMATS,
+    Need,
     chunks,
     formats_for,
     markdown,
@@ -42,8 +43,6 @@ from nparam_lint.repository import calling_directory, repository_top
 
 if TYPE_CHECKING:
     from nparam_lint.config.session import Session
-    from nparam_lint.config.settings import Settings
-    from nparam_lint.report.formats import Need
     from nparam_lint.repository.snapshot import Snapshot
 
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from nparam_lint.cache.housekeeping import survey, trouble
 from nparam_lint.cli import common
 from nparam_lint.config.projects import environments_inside
-from nparam_lint.config.settings import LOCAL
+from nparam_lint.config.settings import LOCAL, Settings
 from nparam_lint.count import remote_machines, resident
 from nparam_lint.count.run import limits, run_orders
 from nparam_lint.ground.metrics import DEVICE_NAMES, LADDER
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nparam_lint.config.session import Session
-    from nparam_lint.config.settings import Settings
 
 USAGE = "nparam-lint doctor [options]"
 DESCRIPTION = "Print which interpreter, torch, devices and config are used, and why."

@@ -8,14 +8,13 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from nparam_lint.analysis.closed_forms.derive import derive_all
 from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import factored
-from nparam_lint.analysis.closed_forms.observations import Variable, variable_of
+from nparam_lint.analysis.closed_forms.observations import Value, Variable, variable_of
 from nparam_lint.analysis.documents.sweep_document import SweepResult, summary, sweep_document
 from nparam_lint.analysis.model_builder import Model
 from nparam_lint.analysis.sweep.row_lines import COLUMNS, csv_head, csv_line, json_line
@@ -24,15 +23,11 @@ from nparam_lint.analysis.varied import grid_of, row_of
 from nparam_lint.cache.store import Store
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate
-from nparam_lint.config.session import silent
+from nparam_lint.config.session import Progress, silent
 from nparam_lint.count.measured import Measured, NotMeasured, VariableRow
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.formats import render
-
-if TYPE_CHECKING:
-    from nparam_lint.analysis.closed_forms.observations import Value
-    from nparam_lint.config.session import Progress
 
 USAGE = "nparam-lint sweep TARGET --vary d_model=64..512:64,n_layer=2,4 [options]"
 DESCRIPTION = (

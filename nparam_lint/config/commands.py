@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import os
 import shlex
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from pathlib import Path
 
 from msgspec.structs import replace
 
-from nparam_lint.config.session import root_around
+from nparam_lint.config.session import Session, root_around
 from nparam_lint.ground.findings import UPDATE
+from nparam_lint.ground.notation import Target
 from nparam_lint.ground.paths import relative_path
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from pathlib import Path
-
-    from nparam_lint.config.session import Session
-    from nparam_lint.ground.notation import Target
 
 
 def check(session: Session, path: str, options: str = "") -> str:

@@ -10,17 +10,14 @@ import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from shutil import which
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.repository import repository_top
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 
 class Interpreter(Struct, frozen=True):

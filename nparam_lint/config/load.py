@@ -20,6 +20,7 @@ from nparam_lint.config.settings import (
     OVERRIDE,
     RECIPE,
     SEVERITY,
+    Key,
     Override,
     RecipePattern,
     Settings,
@@ -28,7 +29,7 @@ from nparam_lint.config.settings import (
 from nparam_lint.discover.definitions import Problem
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.nearest import did_you_mean, nearest
-from nparam_lint.ground.notation import TextError, parse_selected, parse_target
+from nparam_lint.ground.notation import Target, TextError, parse_selected, parse_target
 from nparam_lint.ground.notation.budget import Budget
 from nparam_lint.ground.notation.grammar import parse_value
 from nparam_lint.ground.orders import Recipe
@@ -40,8 +41,6 @@ from nparam_lint.ground.values import Position
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from nparam_lint.config.settings import Key
-    from nparam_lint.ground.notation import Target
     from nparam_lint.repository.snapshot import Snapshot
 
 if sys.version_info >= (3, 11):

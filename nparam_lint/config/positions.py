@@ -9,13 +9,10 @@ from __future__ import annotations
 import re
 import sys
 from bisect import bisect_right
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import Position
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 if sys.version_info >= (3, 11):
     import tomllib

@@ -15,14 +15,13 @@ from msgspec.structs import replace
 from nparam_lint.cache import housekeeping
 from nparam_lint.cache.replay_inputs import ReplayInputs
 from nparam_lint.cache.store import Store, directory
-from nparam_lint.config.interpreter import find_interpreter, watched
+from nparam_lint.config.interpreter import Interpreter, find_interpreter, watched
 from nparam_lint.config.load import load_settings
 from nparam_lint.config.settings import LOCAL, Settings
 from nparam_lint.discover.files import find_root, list_below
 from nparam_lint.repository import git, project_name
 
 if TYPE_CHECKING:
-    from nparam_lint.config.interpreter import Interpreter
     from nparam_lint.repository.snapshot import Snapshot
 
 Progress = Callable[[int, int, str], None]  # done, all, the label of the last one

@@ -15,17 +15,15 @@ from msgspec.structs import replace
 from nparam_lint.discover.files import matcher
 from nparam_lint.ground.metrics import DEVICE_NAMES
 from nparam_lint.ground.nearest import did_you_mean
-from nparam_lint.ground.notation import TextError, read_arguments, read_expression
-from nparam_lint.ground.notation.grammar import parse_tolerance
+from nparam_lint.ground.notation import Target, TextError, read_arguments, read_expression
+from nparam_lint.ground.notation.grammar import Tolerance, parse_tolerance
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.rule_catalogue import RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from nparam_lint.ground.notation import Target
     from nparam_lint.ground.notation.budget import Budget
-    from nparam_lint.ground.notation.grammar import Tolerance
     from nparam_lint.ground.orders import Recipe
     from nparam_lint.ground.values import Position, Severity
 

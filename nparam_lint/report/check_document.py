@@ -5,14 +5,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from nparam_lint.count.measured import Measured, ModuleRow
 from nparam_lint.gate.report import ModelReport, Report
 from nparam_lint.report import (
+    Block,
     Document,
     Fact,
     Facts,
+    Options,
     Page,
     Parts,
     Section,
@@ -33,9 +35,6 @@ from nparam_lint.report.budget_outcomes import (
     worst,
 )
 from nparam_lint.report.style import plural
-
-if TYPE_CHECKING:
-    from nparam_lint.report import Block, Options
 
 _ROWS, _FEW_ROWS = 20, 3  # twice as many, where one level has them
 _BRIEF_TABLES = 2

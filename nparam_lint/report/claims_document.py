@@ -5,17 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from msgspec.structs import astuple
 
 from nparam_lint.gate.report import Report, StatedOutcome, Strength, Verdict
-from nparam_lint.report import Column, Document, Page, Row, Section, Step, Table, Text
+from nparam_lint.report import Column, Document, Options, Page, Row, Section, Step, Table, Text
 from nparam_lint.report.json_records import CountedDocument, Placed, record
 from nparam_lint.report.style import plural
-
-if TYPE_CHECKING:
-    from nparam_lint.report import Options
 
 _COLUMNS = (
     Column("place", "path"),

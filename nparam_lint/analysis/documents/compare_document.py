@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from nparam_lint import report as doc
 from nparam_lint.analysis.documents.compare_pairs import Distances, PairRecord, distances_of, ratio
-from nparam_lint.analysis.roles import ROLES, Role, RolePart
+from nparam_lint.analysis.roles import ROLES, Role, RolePart, Roles
 from nparam_lint.count.measured import Environment, Measured, NotMeasured
 from nparam_lint.gate.measures import fitting_measure
+from nparam_lint.gate.report import ModelReport
 from nparam_lint.ground import grouping
 from nparam_lint.ground.metrics import METRICS
-from nparam_lint.ground.notation.grammar import Bounds
+from nparam_lint.ground.notation.grammar import Bounds, Tolerance
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.report import style
 from nparam_lint.report.budget_outcomes import total_of
@@ -30,11 +30,6 @@ from nparam_lint.report.json_records import (
 )
 from nparam_lint.report.not_counted import absent
 from nparam_lint.report.pictures import Picture
-
-if TYPE_CHECKING:
-    from nparam_lint.analysis.roles import Roles
-    from nparam_lint.gate.report import ModelReport
-    from nparam_lint.ground.notation.grammar import Tolerance
 
 _NAMED = 3  # modules that a note on `other` names, and ties
 _NOTED = 0.005  # of a model: what is less and has no role needs no word

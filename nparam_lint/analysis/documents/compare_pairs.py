@@ -3,19 +3,15 @@ that is within the tolerance that was asked for."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from nparam_lint import report as doc
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from nparam_lint.ground.notation.grammar import Tolerance
+from nparam_lint.ground.notation.grammar import Tolerance
 
 
 class Pair(Struct, frozen=True):

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from nparam_lint.analysis.closed_forms.algebra import substituted
-from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
+from nparam_lint.analysis.closed_forms.form_records import ClosedForm, Derived, NoForm
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.observations import Value, Variable
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
 from nparam_lint.count.measured import Environment
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.report.json_records import CountedDocument, record
-
-if TYPE_CHECKING:
-    from nparam_lint.analysis.closed_forms.form_records import Derived
 
 _WORD = late_pattern(r"(?<![\w.])[^\W\d]\w*")
 

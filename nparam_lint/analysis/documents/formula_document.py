@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint import report as doc
-from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm
+from nparam_lint.analysis.closed_forms.form_records import ClosedForm, NoForm, ShapeForm
 from nparam_lint.analysis.closed_forms.form_writer import expanded, factored
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Polynomial
-from nparam_lint.analysis.documents.formula_data import formula_data
+from nparam_lint.analysis.documents.formula_data import FormulaResult, formula_data
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.report import style
@@ -17,9 +17,7 @@ from nparam_lint.report import style
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.form_records import ShapeForm
     from nparam_lint.analysis.closed_forms.observations import Value
-    from nparam_lint.analysis.documents.formula_data import FormulaResult
 
 _DEPTH = 2  # of the table of modules
 _CASES = 6  # that are shown

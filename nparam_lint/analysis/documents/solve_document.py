@@ -6,20 +6,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from nparam_lint import report as doc
-from nparam_lint.analysis.solutions import Solved
+from nparam_lint.analysis.solutions import CaseForm, Met, Solutions, Solved
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.values import proportion
 from nparam_lint.report import style
 from nparam_lint.report.json_records import JsonDocument, record
-
-if TYPE_CHECKING:
-    from nparam_lint.analysis.solutions import CaseForm, Met, Solutions
 
 _GOALS = {"closest": "closest to", "under": "no more than", "exact": "exactly"}
 

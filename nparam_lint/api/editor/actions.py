@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 from msgspec.structs import replace
 
-from nparam_lint.api.editor.answers import session_of
+from nparam_lint.api.editor.answers import FileAnswer, session_of
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.lines import lines_of
 from nparam_lint.ground.notation import parse_selector, parse_target
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
     from pygls.workspace import PositionCodec
 
-    from nparam_lint.api.editor.answers import FileAnswer
     from nparam_lint.api.editor.line_notes import DefinitionNote
     from nparam_lint.config.session import Progress
     from nparam_lint.ground.findings import Finding

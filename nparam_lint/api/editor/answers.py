@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 from nparam_lint.analysis.formula_analysis import ANALYSIS
 from nparam_lint.changes import causes
 from nparam_lint.config.load import ConfigError
-from nparam_lint.config.session import Session, open_session, root_around
+from nparam_lint.config.session import Progress, Session, open_session, root_around
 from nparam_lint.config.settings import Settings
 from nparam_lint.gate import check, with_lines_of
 from nparam_lint.gate.report import Report
@@ -18,12 +19,6 @@ from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.lines import lines_of
 from nparam_lint.ground.paths import place_of
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-    from pathlib import Path
-
-    from nparam_lint.config.session import Progress
 
 _NOTHING = Report(None, (), ())
 

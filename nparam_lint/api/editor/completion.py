@@ -3,21 +3,18 @@ brackets, and the count after its colon."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from msgspec import Struct
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate.judge import selected
+from nparam_lint.gate.report import ModelReport
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.notation import TextError, parse_selector
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.rewrite.number_style import rounded
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from nparam_lint.gate.report import ModelReport
 
 _SELECTOR = late_pattern(r"\bnparam\[(?:[^\]]*,)?\s*(?P<word>[^\s\],]*)$")
 _VALUE = late_pattern(r"\bnparam(?:\[(?P<selector>[^\]]*)\])?:\s*(?P<word>[\w.]*)$")

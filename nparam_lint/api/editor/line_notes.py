@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from nparam_lint.count.measured import Measured
+from nparam_lint.count.measured import LineRow, Measured
 from nparam_lint.gate.lookup import definition_lines
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.lines import lines_now
 from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import Position
 from nparam_lint.report import Document, Fact, Facts, Options, Page, Section, Text, style
-from nparam_lint.report.annotate_document import annotated, covering
+from nparam_lint.report.annotate_document import AnnotatedModel, annotated, covering
 from nparam_lint.report.budget_outcomes import is_empty, total_of
 from nparam_lint.report.findings import details
 from nparam_lint.report.folded_modules import Modules
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from nparam_lint.api.editor.answers import FileAnswer
-    from nparam_lint.count.measured import LineRow
     from nparam_lint.gate.report import ModelReport
     from nparam_lint.ground.findings import Finding
-    from nparam_lint.report.annotate_document import AnnotatedModel
 
 _DEPTH, _ROWS = 2, 24  # of a table
 

@@ -20,7 +20,7 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
 from nparam_lint.api.editor import actions, completion
-from nparam_lint.api.editor.answers import check_around, check_file, read_lines
+from nparam_lint.api.editor.answers import FileAnswer, check_around, check_file, read_lines
 from nparam_lint.api.editor.builds import LATER, Builds
 from nparam_lint.api.editor.diagnostics import Board, diagnostic
 from nparam_lint.api.editor.line_notes import FileNotes, finding_text, label, line_text
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from pygls.workspace import PositionCodec
 
-    from nparam_lint.api.editor.answers import FileAnswer
     from nparam_lint.config.session import Progress
 
 TRUST, RULE = "nparam-lint.trust", actions.RULE

@@ -6,17 +6,13 @@ budget, Python, or the files that are there: what it accepts, the tool may still
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 from nparam_lint.api.schemas.python_types import Schema, schema_of
-from nparam_lint.config.settings import BUDGET, GENERAL, OVERRIDE, RECIPE, SEVERITY
+from nparam_lint.config.settings import BUDGET, GENERAL, OVERRIDE, RECIPE, SEVERITY, Key
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.ground.rule_catalogue import RULES
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from nparam_lint.config.settings import Key
 
 # Where SchemaStore would have it; validate-pyproject wants a name of each schema.
 ADDRESS = "https://json.schemastore.org/nparam-lint.json"

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from nparam_lint import report as doc
 from nparam_lint.changes.documents import diff_words as words
 from nparam_lint.changes.documents.diff_data import as_report, data_of
-from nparam_lint.changes.fold_changes import lines_of
+from nparam_lint.changes.fold_changes import Line, lines_of
 from nparam_lint.count.measured import Measured
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.report import style
@@ -20,7 +20,6 @@ from nparam_lint.report.style import plural
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.changes.fold_changes import Line
     from nparam_lint.changes.records import DiffReport, ModelDiff
 
 _ROWS = 20  # of a table of modules
