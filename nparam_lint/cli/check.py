@@ -117,17 +117,16 @@ def run(options: Namespace) -> int:
         first, inputs = projects[0].session, ReplayInputs(start)
         if since:  # also where nothing is broken
             since(first.home)
-        has_headings = len(projects) > 1 and common.format_for(options, first.settings) == "text"
+        is_text = common.format_for(options, first.settings) == "text"
+        waits = is_text and not options.all_ways and "CI" not in options.environ
         for project in projects:
             heading = ""
-            if has_headings:  # where it is, and what makes it a project
+            if is_text and len(projects) > 1:  # where it is, and what makes it a project
                 home, config = first.home, project.session.settings.config
                 place = relative_path(project.session.place or home, home)
                 made_by = f" ({config.name})" if config else ""
                 heading = f"{chr(10) if answers else ''}project {clean(place)}{made_by}\n"
             common.write(heading, None)
-            is_text = common.format_for(options, project.session.settings) == "text"
-            waits = is_text and not options.all_ways and "CI" not in options.environ
             session = project.session.with_settings(patience=_PATIENCE if waits else 0.0)
             project = replace(project, session=replace(session, inputs=inputs))
             with common.showing_progress(project.session) as session:
