@@ -154,13 +154,12 @@ def _definition_text(note: DefinitionNote) -> str:
     measured = note.models[0].measurement if note.models else None
     if not isinstance(measured, Measured):
         return f"**{name}**: {note.title}"
-    unknown = clean(measured.no_routing or "")
     facts = [
-        Fact(metric.label, unknown if count is None else f"{count:,}")
+        Fact(metric.label, measured.no_routing or "" if count is None else f"{count:,}")
         for metric, count in style.shown_metrics(measured)
     ]
     table = Modules(measured, _DEPTH, _ROWS, name)
-    call = Text(f"{clean(measured.call)}: {note.title}")
+    call = Text(f"{measured.call}: {note.title}")
     page = Page((Section((call, table, Facts(tuple(facts)))),))
     document = Document("hover", dict, lambda _: page)
     return render("markdown", document, Options(depth=_DEPTH, rows=_ROWS)).strip()

@@ -162,8 +162,8 @@ def _block(block: Block, data: PageData) -> str:
             text = f"{words}{below}"
             if fact.count is not None:
                 text = f'<b>{fact.count}</b><span class="dim">{words}</span>{below}'
-            pairs.append(f"<div><dt>{escape(fact.name)}</dt><dd>{text}</dd></div>")
-        return f'<dl class="facts">{"".join(pairs)}</dl>'
+            pairs.append((fact.name, text))
+        return _definitions(pairs)
     if isinstance(block, Modules):
         return parts.model_picture(replace(block, limit=_MODULES), data)
     if isinstance(block, ModelBudgets) and not block.alone:
@@ -174,6 +174,12 @@ def _block(block: Block, data: PageData) -> str:
     # As on a terminal of any width: source is read in columns, and scrolled.
     text = "\n".join(map(escape, table_lines(table, sys.maxsize)))
     return f'<pre tabindex="0" style="white-space: pre">{text}</pre>'
+
+
+def _definitions(pairs: Iterable[tuple[str, str]]) -> str:
+    """Names, each with what is said of it, in HTML."""
+    rows = (f"<div><dt>{escape(name)}</dt><dd>{inside}</dd></div>" for name, inside in pairs)
+    return f'<dl class="facts">{"".join(rows)}</dl>'
 
 
 # --- the budgets of a check ---------------------------------------------------------------------
@@ -332,8 +338,7 @@ def _facts(measured: Measured) -> str:
         ("counted on", measured.rung + (", from the cache" if measured.cached else "")),
         ("built as", measured.call),
     ]
-    rows = "".join(f"<div><dt>{k}</dt><dd>{escape(v)}</dd></div>" for k, v in pairs if v != "0")
-    return f'<dl class="facts">{rows}</dl>'
+    return _definitions((name, escape(text)) for name, text in pairs if text != "0")
 
 
 def _remarks(measured: Measured) -> str:
