@@ -41,7 +41,8 @@ class Paint(Struct, frozen=True):
 
 
 # Where there is no terminal.
-PLAIN, WIDTH = Paint(False), 100
+PLAIN = Paint(False)
+WIDTH = 100
 
 
 def escape(text: str) -> str:

@@ -23,7 +23,7 @@ from nparam_lint.report.budget_outcomes import (
     total_of,
     worst,
 )
-from nparam_lint.report.findings import excerpt, one_for, ranked, shared_causes
+from nparam_lint.report.findings import excerpt, one_for, parts_of, ranked, shared_causes
 from nparam_lint.report.folded_modules import Modules
 from nparam_lint.report.formats.text import table_lines
 from nparam_lint.report.html_parts import LISTED, TONES, code_html, mark_html, more_html
@@ -303,10 +303,10 @@ def _advice(findings: Iterable[Finding]) -> str:
     """The next steps. Details in indented lines are omitted: the tree shows the heaviest
     modules."""
     lines = [
-        f'<p class="advice"><b>{escape(finding.code)}</b> {escape(line)}</p>'
+        f'<p class="advice"><b>{escape(finding.code)}</b> {escape(part)}</p>'
         for finding in findings
-        for line, after in zip(finding.detail, (*finding.detail[1:], ""), strict=False)
-        if not (line.startswith(" ") or after.startswith(" "))
+        for part in parts_of(finding.detail, heaviest=True)
+        if "\n" not in part
     ]
     return f"<div>{chr(10).join(lines)}</div>" if lines else ""
 
