@@ -171,8 +171,7 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
             how = "" if measured.rung == "meta" else f"counted on {measured.rung}"
             rows = options.rows or (_FEW_ROWS if options.is_brief else _ROWS)
             block = folded_modules.Modules(measured, options.depth, rows, brief=options.is_brief)
-            name = model.target
-            yield Section((block,), name, only="text", note=how, closing=options.is_brief)
+            yield Section((block,), model.target, only="text", note=how, closing=options.is_brief)
     if hidden and most != 0:
         how = "nparam-lint show TARGET" if options.verbose else "-v, or nparam-lint show TARGET"
         more = f"… and {plural(len(hidden), 'more table')}: {how}"

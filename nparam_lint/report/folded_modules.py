@@ -42,12 +42,12 @@ class Modules(Struct, frozen=True):
         notes += [] if self.brief else _footnotes(modules)
         lines, whole = [], rows[0].module.total if rows else 0
         for row in rows:
-            indent, label = "  " * max(row.level - 1, 0), row.label
-            first, fold, last = label.partition(" … ")
+            indent = "  " * max(row.level - 1, 0)
+            first, fold, last = row.label.partition(" … ")
             short = f"{indent}{first}{fold}{last.rpartition('.')[2]}" if fold else ""
             tone, weight = "" if row.level else "bold", row.times * row.new
             cells = (
-                Cell(indent + label, tone, short=short),
+                Cell(indent + row.label, tone, short=short),
                 row.module.type,
                 f"{row.module.own:,}" if row.module.own else "",
                 Cell(row.total, tone),
