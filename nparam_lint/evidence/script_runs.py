@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import cached_property
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -108,9 +108,9 @@ class ScriptRuns:
             return targets
         names = self.files.file_calls(script).text.module_names & self.files.by_name.keys()
         symbols = (self.files.names.resolve(script, name) for name in sorted(names))
-        named = [*filter(None, map(self.files.target_of, symbols))] or self.unknown
-        more = dict.fromkeys(named if len(named) <= _NAMED else (), Position(script, 1, 1))
-        return more | targets
+        named = [*filter(None, map(self.files.target_of, symbols))]
+        few = [group for group in (named, self.unknown) if len(group) <= _NAMED]
+        return dict.fromkeys(chain(*few), Position(script, 1, 1)) | targets
 
     @cached_property
     def unknown(self) -> list[Target]:

@@ -14,6 +14,7 @@ from .partial_exec import FUNCTIONS, IMPORTS, dotted, loss_behind
 from .placeholders import placeholder
 
 ERROR, LEFT_OUT, UNKNOWN = "__nparam_error__", "__nparam_left_out__", "__nparam_unknown__"
+CAUGHT = "__nparam_caught__"
 # Several processes share the model then, of which there is one here.
 _PARALLEL = re.compile(r"(^|\.)init\w*_parallel$")
 COMPOUND = (ast.If, ast.For, ast.While, ast.With)
@@ -37,6 +38,8 @@ class ScriptEnds(BaseException):
 def leave_out(tree, path, *, is_script):
     """Let the statements in the functions of a file go on where they fail; those of a script at its
     top, too."""
+    for node in [node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)]:
+        node.body.insert(0, ast.copy_location(ast.parse(f"{CAUGHT}()").body[0], node))
     if is_script:
         tree.body = guarded(tree.body, path, names_set(tree.body))
     for node in ast.walk(tree):
@@ -178,5 +181,16 @@ def unknown(value, lost):
     return value if isinstance(value, _PLAIN) else lost
 
 
-for _name, _value in ((ERROR, Exception), (LEFT_OUT, left_out), (UNKNOWN, unknown)):
+def caught():
+    """Note that a script has its own way to go on where a value is not known: the model may be
+    another one then. A library that does so writes a log, mostly."""
+    error = sys.exc_info()[1] if STATE.script_run is not None else None
+    while error is not None:
+        if type(error) is NameError and hasattr(error, "loss"):
+            STATE.refused = STATE.refused or error
+        error = error.__cause__ or error.__context__
+
+
+_OWN = (ERROR, Exception), (LEFT_OUT, left_out), (UNKNOWN, unknown), (CAUGHT, caught)
+for _name, _value in _OWN:
     setattr(builtins, _name, _value)

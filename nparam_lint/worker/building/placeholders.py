@@ -90,10 +90,11 @@ def part_of(cls, step):
 
 def refuse(cls, *args):
     """Raise that the package is needed; it is noted, as what goes on all the same is not what it is
-    with the package."""
+    with the package. (A script that is run notes it where it catches the error.)"""
     error = NameError(f"name {cls.__name__!r} is not defined")
     error.loss = cls.nparam_loss
-    STATE.refused = STATE.refused or error
+    if STATE.script_run is None:
+        STATE.refused = STATE.refused or error
     raise error
 
 
