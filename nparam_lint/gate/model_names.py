@@ -345,8 +345,9 @@ class ModelNames:
                     models = whole
                 if "=" in name:  # some settings of it, which another number may be of
                     return Binding(models, "likely", because, confirms=True)
-                is_variant = not named or _MARK.search(name) or (count.shares_name and not n)
-                is_unsure = is_variant or _SMALL_VALUE.search(count.text)
+                if count.shares_name and not n:  # each row is of another variant of it
+                    return Binding(models, "likely", because, confirms=True)
+                is_unsure = not named or _MARK.search(name) or _SMALL_VALUE.search(count.text)
                 return Binding(models, "likely" if is_unsure else "certain", because)
             if count.of_larger:
                 wholes = [m for name in names[:1] for m in self._begun(name) if m.is_of_config]

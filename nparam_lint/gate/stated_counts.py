@@ -361,7 +361,7 @@ def _doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
     """The outcomes of one file, of which some that are wrong are only likely. A name that stands
     there with the right count, too, is that of a variant of the model: on other data, or in another
     table. A table of several models, of which none is right and no number is another count of its
-    model, is about something else."""
+    model, is about something else; of a number that is far from its model's, nothing is said."""
     outcomes = [*of_file]
     rows = [o for o in outcomes if o.count.is_name and o.model]
     right = {
@@ -370,22 +370,31 @@ def _doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
     tables: dict[tuple[int, int] | None, list[StatedOutcome]] = {}
     for outcome in rows:
         tables.setdefault(outcome.count.head_at, []).append(outcome)
-    of_others = {
-        head
+    of_others: dict[tuple[int, int] | None, bool] = {
+        head: len({o.name for o in inside}) >= _SEVERAL
         for head, inside in tables.items()
-        if head
-        and len({o.name for o in inside}) >= _SEVERAL
-        and not any(_confirms(o) for o in inside)
+        if head and not any(map(_confirms, inside))
     }
-    return [
-        replace(o, strength="likely")
-        if o.verdict == "wrong"
-        and o.count.is_name
-        and o.model
-        and ((o.model.target, o.count.selector, o.name) in right or o.count.head_at in of_others)
-        else o
-        for o in outcomes
-    ]
+
+    def doubted(o: StatedOutcome) -> StatedOutcome:
+        if o.verdict != "wrong" or not (o.count.is_name and o.model):
+            return o
+        is_of_variant = (o.model.target, o.count.selector, o.name) in right
+        if is_of_variant or of_others.get(o.count.head_at):
+            o = replace(o, strength="likely")
+        is_other = o.count.head_at in of_others and o.strength == "likely" and not o.explanation
+        return StatedOutcome(o.position, o.count) if is_other and _is_far(o) else o
+
+    return [*map(doubted, outcomes)]
+
+
+def _is_far(outcome: StatedOutcome) -> bool:
+    """Whether a number is not that of the model and some parts more, or fewer."""
+    actual, bounds = outcome.actual or 0, outcome.count.bounds()
+    return not any(
+        (b.declared or 0) <= _ROUNDED * actual and actual <= _ROUNDED * (b.declared or 0)
+        for b in bounds
+    )
 
 
 def _without_runs(outcomes: Mapping[str, list[StatedOutcome]]) -> dict[str, list[StatedOutcome]]:
