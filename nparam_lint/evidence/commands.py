@@ -65,6 +65,7 @@ _VALUE = late_pattern(r"[^-]|-\.?\d|$")
 _ASSIGNED = late_pattern(r"(\w+)=([^\s$]+)")
 _EXPORTED = late_pattern(r"^[ \t]*export[ \t]+(\w+)=([^\s$;\"']+)", re.MULTILINE)
 _BEFORE = late_pattern(r"(\b\w+=\S+[ \t]+)+$")  # a command: `WIDTH=8 python train.py`
+_LAUNCHER = late_pattern(r"(?:torchrun|launch|deepspeed|distributed\.run)\b")
 _LARGE = 400_000
 _LARGE_PLAIN = 20_000  # of what is only text: what is longer is a log
 _ENTRIES = 32  # of loops around a command
@@ -79,12 +80,14 @@ def is_to_fill_in(word: str) -> bool:
 
 class Command(NamedTuple):
     """`words`: after the script; `place`: where it stands; `environ`: the variables before it;
-    `folder`: the directory that it is run in, from the root."""
+    `folder`: the directory that it is run in, from the root; `is_launched`: by what tells each of
+    several processes which one it is, as torchrun does."""
 
     words: tuple[str, ...]
     place: str
     environ: tuple[tuple[str, str], ...] = ()
     folder: str = ""
+    is_launched: bool = False
 
     def by_option(self, options: Mapping[str, ast.Call]) -> dict[str, tuple[str, ...]]:
         """The words for each of the options that it gives, those that nothing declares among them,
@@ -368,6 +371,8 @@ def _filled(
     place = f"{path}:{text.count(chr(10), 0, start) + 1}"
     line_start = text.rfind("\n", 0, match.start()) + 1
     before = _BEFORE.search(text[line_start : match.start()])
+    head = text[match.start() : match.start(1 if match[1] else 2)]
+    is_launched = _LAUNCHER.search(head) is not None
     exported = dict(_EXPORTED.findall(text, 0, match.start()))
     environ = tuple((exported | dict(_ASSIGNED.findall(before[0] if before else ""))).items())
     for chosen in islice(product(*(values[name] for name in names)), _ENTRIES):
@@ -381,7 +386,7 @@ def _filled(
             words = shlex.split(line, comments=True)
         except ValueError:  # a quote that stands alone
             words = [word.strip("'\"") for word in line.split()]
-        yield script, Command(tuple(words), place, environ)
+        yield script, Command(tuple(words), place, environ, is_launched=is_launched)
 
 
 def _with_values(line: str, values: Mapping[str, str]) -> str:

@@ -98,7 +98,7 @@ def settled(candidates: Sequence[Candidate], answers: Mapping[int, _Measurement]
         else:
             left_out.update((number, run_number) if _is_sure(made) else (run_number,))
     totals: dict[Target, set[int]] = defaultdict(set)
-    told_of: set[tuple[Target, str]] = set()  # targets with the scripts that make them
+    told_of: set[tuple[Target, str]] = set()  # targets with scripts, without runs
     for number, candidate in enumerate(candidates):
         answer = answers[number]
         if candidate.way and isinstance(answer, Measured) and number not in left_out:
@@ -107,7 +107,8 @@ def settled(candidates: Sequence[Candidate], answers: Mapping[int, _Measurement]
                 is_known = answer.counts.total in totals[target] and candidate.way.kind == "call"
                 is_doubtful = (target, candidate.location) in told_of and not _is_sure(answer)
                 left_out.update([number] if is_known or is_doubtful else [])
-            told_of.add((target, script))
+            else:
+                told_of.add((target, script))
             totals[target].add(answer.counts.total)
     return left_out
 

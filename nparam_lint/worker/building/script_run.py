@@ -33,7 +33,8 @@ OF_DATA_FILE = re.compile(
     r"(?i)\.(json|jsonl|txt|csv|tsv|pkl|pickle|npy|npz|h5|hdf5|ya?ml|toml|db|parquet|vocab)$"
     r"|(^|[/_])(data\w*|\w*dataset)(/|$)"
 )
-SECONDS = 8  # that a script may take to make its model
+# That a script may take to make its model: of computing, and by the clock on a busy machine.
+SECONDS, SECONDS_WAITING = 8, 24
 MOST_RUNS = 9  # of others, by which it finds out what the model is made of
 
 
@@ -175,9 +176,13 @@ class ScriptRun:
         undo.callback(setattr, STATE, "script_run", None)
         STATE.script_run = self
         with contextlib.suppress(AttributeError, ValueError):  # of Windows; not the main thread
-            undo.callback(signal.signal, signal.SIGALRM, signal.signal(signal.SIGALRM, out_of_time))
-            undo.callback(signal.setitimer, signal.ITIMER_REAL, 0)
-            signal.setitimer(signal.ITIMER_REAL, SECONDS, 1)  # again: it may be caught
+            for timer, number, seconds in (
+                (signal.ITIMER_PROF, signal.SIGPROF, SECONDS),
+                (signal.ITIMER_REAL, signal.SIGALRM, SECONDS_WAITING),
+            ):
+                undo.callback(signal.signal, number, signal.signal(number, out_of_time))
+                undo.callback(signal.setitimer, timer, 0)
+                signal.setitimer(timer, seconds, 1)  # again: it may be caught
         for owner, name, value in changes:
             undo.callback(setattr, owner, name, getattr(owner, name))
             setattr(owner, name, value)
