@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import cached_property
 from itertools import chain, islice
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -23,7 +24,7 @@ from nparam_lint.ground.script_words import (
 from nparam_lint.ground.values import Position, Way
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from nparam_lint.evidence.file_calls import CalledFiles
     from nparam_lint.ground.notation import Target
@@ -46,33 +47,32 @@ class ScriptRuns:
         self.called = files.not_followed
 
     def __iter__(self) -> Iterator[Evidence]:
-        left = _MOST
-        for script in sorted(self.files.discovery.tree.files):
-            if left <= 0:
-                return
-            if DATA_FILE.search(script) or TEST_FILE.search(script):
-                continue
-            ways = [*islice(self._ways(script), _OF_SCRIPT)]
-            targets = self._targets(script, is_commanded=any(way.command for way, _ in ways))
-            told = {(e.target, e.way.command or e.way.name) for e in self.by_script[script]}
-            for way, run in ways:
-                for target, at in targets.items() if left > 0 else ():
-                    is_default = not (way.command or way.name)
-                    if (target, way.command or way.name) in told or (
-                        is_default and target in self.built
-                    ):
-                        continue
-                    left -= 1
-                    position = way.position if way.kind == "config" else at
-                    key = target, script, run.command.words
-                    yield Evidence(
-                        target,
-                        replace(way, position=position),
-                        script,
-                        run.recipe(target),
-                        _RANK,
-                        key,
-                    )
+        """First one run of each script, those of commands that the README shows before others."""
+        runs = [
+            (number, not self.files.query.is_named_command(evidence.way.command), evidence)
+            for script in sorted(self.files.discovery.tree.files)
+            if not (DATA_FILE.search(script) or TEST_FILE.search(script))
+            for number, evidence in self._of_script(script)
+        ]
+        runs.sort(key=itemgetter(0, 1))
+        yield from (evidence for *_, evidence in runs[:_MOST])
+
+    def _of_script(self, script: str) -> Iterator[tuple[int, Evidence]]:
+        """The runs of a script, with the number of the command."""
+        ways = [*islice(self._ways(script), _OF_SCRIPT)]
+        targets = self._targets(script, is_commanded=any(way.command for way, _ in ways))
+        told = {(e.target, e.way.command or e.way.name) for e in self.by_script[script]}
+        for number, (way, run) in enumerate(ways):
+            for target, at in targets.items():
+                is_default = not (way.command or way.name)
+                if (target, way.command or way.name) in told or (
+                    is_default and target in self.built
+                ):
+                    continue
+                position = way.position if way.kind == "config" else at
+                way_there = replace(way, position=position)
+                key = target, script, run.command.words
+                yield number, Evidence(target, way_there, script, run.recipe(target), _RANK, key)
 
     def _ways(self, script: str) -> Iterator[tuple[Way, CommandRun]]:
         """What says how a script is run: its commands, and the config files that it reads; if none
@@ -104,6 +104,8 @@ class ScriptRuns:
         called = {target: at for target, at in self.called.items() if at.path in reached}
         here = {target: at for target, at in called.items() if at.path == script}
         targets = known | here or dict(islice(called.items(), _NAMED))
+        wholes = {target: at for target, at in targets.items() if str(target) not in self.parts}
+        targets = wholes or targets
         if known or script in self.files.followed or not is_commanded:
             return targets
         names = self.files.file_calls(script).text.module_names & self.files.by_name.keys()
@@ -113,15 +115,20 @@ class ScriptRuns:
         return dict.fromkeys(chain(*few), Position(script, 1, 1)) | targets
 
     @cached_property
+    def parts(self) -> Container[str]:
+        """The models that are parts of others."""
+        return find_containment(self.files.discovery).users
+
+    @cached_property
     def unknown(self) -> list[Target]:
         """The models that nothing says how to build, and that are no part of another."""
-        query, parts = self.files.query, find_containment(self.files.discovery).users
+        query = self.files.query
         return [
             target
             for target in query.targets
             if target not in self.built
             and query.needs_arguments(target)
-            and str(target) not in parts
+            and str(target) not in self.parts
         ]
 
 
