@@ -69,6 +69,7 @@ class State:
         self.file_kinds = {}  # file of a frame -> what it belongs to
         self.running = []  # files of the project that are being run, the innermost last
         self.script_run = None  # the ScriptRun that is under way
+        self.branch = None  # the id of a process that was forked to answer for one of its models
         self.partial_files = {}  # path -> PartialFile of every file that was run in part
         self.placeholders = {}  # dotted name of what is not installed -> what stands for it
         self.definitions = {}  # id of a class or function -> (it, path and line of its definition)

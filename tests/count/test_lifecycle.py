@@ -40,12 +40,14 @@ DEATH = Ending("died", "was killed")
 
 def order(number: int, module: str, attempts: int = 1, is_file: bool = True) -> dict[str, object]:
     roots = ["", "src", "lib"]
+    is_run = module == "script"
+    recipe = {"call": f"made_by_script([], '', 'net.py', 'Net{number}')"} if is_run else {}
     return {
         "id": number,
         "label": f"{module}::Net{number}",
         "file": f"{module.replace('.', '/')}.py" if is_file else None,
         "attempts": [{"module": module, "roots": [root]} for root in roots[:attempts]],
-        "build": {"callable": "Net", "recipe": {}},
+        "build": {"callable": "Net", "recipe": recipe},
         "ask": {},
     }
 
@@ -97,7 +99,10 @@ class World:
     def process(self, task):
         """What it tells; how it ended, if it did not end by itself."""
         if isinstance(task, Builder):
-            return (yield from self.build(task.job, task.failures))
+            for job in [*task.unanswered.values()]:
+                if ending := (yield from self.build(job, task.failures)):
+                    return ending
+            return None
         yield events.Importing(task.jobs[0].id)
         path = self.dice.choice([None, *(f"{ROOT}/{job.file}" for job in task.jobs)])
         yield events.Running(path)
@@ -142,7 +147,9 @@ class World:
 
 
 @given(
-    st.lists(st.sampled_from(["net", "other", "pkg", "pkg.a", "pkg.b", "pkg.a.c"]), max_size=12),
+    st.lists(
+        st.sampled_from(["net", "other", "pkg", "pkg.a", "pkg.b", "pkg.a.c", "script"]), max_size=12
+    ),
     st.integers(1, 4),
     st.integers(1, 3),
     st.booleans(),
@@ -344,6 +351,20 @@ def test_a_process_that_waits_takes_the_group_that_imports_the_same(waits, asked
     idle.child = object()
     groups = run_of(*asked).next_round(idle)
     assert [group.child is idle.child for group in groups] == [takes] * len(groups)
+
+
+def test_the_models_of_one_run_are_built_together_and_alone_where_that_process_dies():
+    first, second, third = jobs("script", "script", "net")
+    branch = Branch([first, second, third], [], 1, "script", Files(ROOT))
+    together, net = branch.tasks
+    assert (together.job, first.companions, net.job) == (first, (second,), third)
+    assert texts(branch.handle(together, result(0))) == "tell Result(0, ok=True)"
+    assert texts(together.died(DEATH, branch.files)) == "blame 1: built Net1"
+    _, again = branch.handle(together, events.RungFailed(1, ["meta"]))
+    assert (again.task.job, again.task.failures) == (second, ["meta"])
+    both = Branch([first, second], [], 1, "script", Files(ROOT)).tasks[0]
+    assert texts(both.died(DEATH, branch.files)) == "start builder of 0; start builder of 1"
+    assert not first.companions
 
 
 def test_a_job_is_sent_on_as_it_is():

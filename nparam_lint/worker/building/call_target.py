@@ -23,7 +23,7 @@ from .config_objects import PLAIN, SYMBOL, is_config, symbol_call
 from .downloads import PlainCall
 from .partial_exec import partial_file_of
 from .placeholders import check_imported, is_placeholder
-from .script_run import ScriptRun
+from .script_run import ScriptRun, arguments_of
 
 UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
 MISSING_ARGUMENTS = re.compile(r"missing \d+ required .*argument")  # as Python words it
@@ -118,13 +118,13 @@ class Call:
     def build(self, names):
         """The model that the call makes in a namespace."""
         self.names = names
-        names[MADE_BY_SCRIPT] = lambda *command: ScriptRun(self.module, *command).model()
+        names[MADE_BY_SCRIPT] = lambda *_: ScriptRun(self.module, self.job).model()
         if self.recipe.call:
             call = self.recipe.call
             is_changed = call.startswith(f"{WITH_CHANGES}(")  # which is not what is called
             self.text = call[len(WITH_CHANGES) + 1 : -1] if is_changed else call
             if self.recipe.is_run:
-                words = ast.literal_eval(call[len(MADE_BY_SCRIPT) :])[0]
+                words, *_ = arguments_of(self.job)
                 self.text = shlex.join(["python", relative(self.module.__file__), *words])
             if self.recipe.setup:
                 try:

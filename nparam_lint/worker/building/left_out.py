@@ -167,7 +167,7 @@ def left_out(path, line, names):
     while behind is not None and behind is not STATE.refused:
         behind = behind.__cause__ or behind.__context__
     STATE.refused = None if behind is STATE.refused else STATE.refused  # else it was ignored
-    run.failures.append((place, error))
+    run.note_failure(place, error)
     if len(run.failures) > MOST or any(isinstance(scope.get(name), module) for name in names):
         raise ScriptEnds from error
     why = describe(error)

@@ -4,23 +4,27 @@ import argparse
 import ast
 import builtins
 import contextlib
+import copy
 import errno
 import functools
 import glob
 import os
 import pathlib
+import random
 import re
 import signal
 import sys
 import types
 
-from ...ground.script_words import FAILS_HERE, FIRST_OF
+from ...ground.script_words import FAILS_HERE, FIRST_OF, MADE_BY_SCRIPT
 from ..state import STATE
 from ..tracing.failures import Failure
 from ..tracing.project_paths import is_ours, line_of, relative
 from .definitions import mark_definitions
 from .left_out import ScriptEnds, leave_out
 
+# As they were before the project ran; Windows has no fork, and no job gets companions there.
+fork, getpid, waitpid = getattr(os, "fork", None), os.getpid, getattr(os, "waitpid", None)
 # What holds a model that is trained as it is.
 WRAPPERS = {"DataParallel", "DistributedDataParallel", "OptimizedModule", "LightningModule"}
 # Questions for files.
@@ -55,52 +59,93 @@ def size_of(model):
         return None
 
 
-class ScriptRun:
-    """A run of the file of a `module` with the `words` of a command behind its name, in a `folder`,
-    for the first model of the class, or of the function, `qualname` in the file `location`."""
+class Wanted:
+    """What a `job` looks for in a run: the first model of the class, or of the function, `qualname`
+    in the file `location`."""
 
-    def __init__(self, module, words, folder, location, qualname):
-        self.folder = os.path.join(STATE.root, folder)
-        self.path, self.package = module.__file__, module.__package__
-        self.words, self.qualname = words, qualname
+    def __init__(self, job):
+        *_, location, self.qualname = arguments_of(job)
+        self.job = copy.copy(job)
         self.location = os.path.realpath(os.path.join(STATE.root, location))
-        self.torch = sys.modules["torch"]
-        self.made = []  # all modules whose constructors have begun
         self.whole = []  # those of the class whose constructors have come to their ends
         self.returned = []  # by the function
+
+
+def arguments_of(job):
+    """(words, folder, location, qualname) of the run that a job asks for."""
+    return ast.literal_eval(job.build.recipe.call[len(MADE_BY_SCRIPT) :])
+
+
+class ScriptRun:
+    """A run of the file of a `module` with the words of a command behind its name, in a directory,
+    for the model of a `job`. Those of its companions are made by the same run: where one of several
+    is made, a process is forked that answers for it, as if it had run the script for it alone."""
+
+    def __init__(self, module, job):
+        self.words, folder, *_ = arguments_of(job)
+        self.folder = os.path.join(STATE.root, folder)
+        self.path, self.package = module.__file__, module.__package__
+        self.job, self.wanted = job, [*map(Wanted, (job, *job.companions))]
+        self.torch = sys.modules["torch"]
+        self.made = []  # all modules whose constructors have begun
         self.runs, self.is_running = 0, False  # of modules
-        self.failures = []  # (line, error) of each statement that was left out
+        # (line, error) of each statement that was left out, with what had been made before, if it
+        # only asked for files.
+        self.failures = []
 
     def model(self):
         """The model as it is when the script begins to train, or ends."""
-        refusals, words, ended = [*STATE.refusals], "", False
+        refusals, ending = [*STATE.refusals], None
         with contextlib.ExitStack() as undo:
             self.watch(undo)
             try:
                 self.run()
-            except OutOfTime:  # what is being made may be incomplete
-                reason = f"{relative(self.path)} makes no {self.qualname} within {SECONDS} s"
-                raise Failure("NPL004", "timed_out", reason) from None
             except ScriptEnds as end:
-                words = f" {end}".rstrip()
+                ending = end
             except (Exception, SystemExit) as error:
-                ended = isinstance(error, SystemExit)
-                if not ended or error.code:
-                    self.failures.append((relative(self.path), error))
-            model = None if words else self.found()
-        if model is None and self.failures:
+                ending = error
+                if not isinstance(error, SystemExit) or error.code:
+                    self.note_failure(relative(self.path), error)
+            while not self.goes_on_for(self.wanted[0]):
+                pass  # each of the others is answered by a process of its own
+            (wanted,) = self.wanted
+            model = self.found(wanted)
+        makes_none = f"{relative(self.path)} makes no {wanted.qualname}"
+        if isinstance(ending, OutOfTime):  # what is being made may be incomplete
+            raise Failure("NPL004", "timed_out", f"{makes_none} within {SECONDS} s")
+        failures = [(at, error) for at, error, made in self.failures if wanted not in made]
+        if model is None and failures:
             STATE.refused = None
-            raise self.failures[0][1]
+            raise failures[0][1]
         if model is None:
-            is_sure = not (words or ended) and any(map(self.is_other_model, self.made))
-            reason = f"{relative(self.path)} makes no {self.qualname}{words}"
-            raise Failure("NPL004", "not_a_model" if is_sure else "raised", reason)
-        if self.failures:
+            words = f" {ending}".rstrip() if isinstance(ending, ScriptEnds) else ""
+            is_sure = not (words or isinstance(ending, SystemExit))
+            is_sure = is_sure and any(map(self.is_other_model, self.made))
+            raise Failure("NPL004", "not_a_model" if is_sure else "raised", makes_none + words)
+        if failures:
             STATE.refusals[:] = refusals
-            STATE.refusals.append(f"without {self.failures[0][0]}, {FAILS_HERE}")
-        if len(set(map(size_of, self.returned or self.whole))) > 1:
+            STATE.refusals.append(f"without {failures[0][0]}, {FAILS_HERE}")
+        if len(set(map(size_of, wanted.returned or wanted.whole))) > 1:
             STATE.refusals.append(f"{FIRST_OF} that {relative(self.path)} makes")
         return model
+
+    def goes_on_for(self, wanted):
+        """Whether this process goes on for this one alone. Of several, a process that is forked
+        does; the one that it comes from waits for its answer, and goes on for the others."""
+        if len(self.wanted) > 1:
+            drawn = random.getstate()
+            if child := fork():
+                waitpid(child, 0)
+                self.wanted.remove(wanted)
+                return False
+            STATE.branch = getpid()
+            random.setstate(drawn)  # Python seeds it anew
+        self.wanted = [wanted]
+        self.job.become(wanted.job)
+        return True
+
+    def note_failure(self, place, error, made=()):
+        self.failures.append((place, error, made))
 
     def is_other_model(self, module):
         """Whether this is a model of the project: a script that makes none at all, or a loss, may
@@ -123,7 +168,7 @@ class ScriptRun:
                 self.end_with(module)
             self.runs += not self.is_running
             if self.runs > MOST_RUNS and not self.in_constructor():
-                raise ScriptEnds("" if self.found() else "before it trains another")
+                raise ScriptEnds("before it trains another")
             before, self.is_running = self.is_running, True
             try:
                 return call(module, *args, **kwargs)
@@ -224,8 +269,9 @@ class ScriptRun:
 
     def note_absence(self, error):
         """Note the line that asks for files that are not there: the script may go on without."""
-        if (place := line_of(sys._getframe())) and self.found() is None:
-            self.failures.append((place, error))
+        if place := line_of(sys._getframe()):
+            made = [wanted for wanted in self.wanted if self.found(wanted) is not None]
+            self.note_failure(place, error, made)
 
     def from_folder(self, word):
         """A word of the command, which may name a config file as it is from the root."""
@@ -237,8 +283,11 @@ class ScriptRun:
     def noted(self, function, path):
         """What the file `path` defines; a function that is wanted notes what it returns, a class
         the objects whose constructors have come to their ends."""
-        is_wanted = getattr(function, "__qualname__", "") == self.qualname
-        if not (is_wanted and os.path.realpath(path) == self.location):
+        qualname, location = getattr(function, "__qualname__", ""), os.path.realpath(path)
+        for wanted in self.wanted:
+            if (wanted.qualname, wanted.location) == (qualname, location):
+                break
+        else:
             return function
         if isinstance(function, type):
             make = function.__init__
@@ -247,7 +296,7 @@ class ScriptRun:
             def make_whole(module, *args, **kwargs):
                 make(module, *args, **kwargs)
                 if type(module) is function:
-                    self.whole.append(module)
+                    wanted.whole.append(module)
 
             function.__init__ = make_whole
         if not isinstance(function, types.FunctionType):
@@ -256,17 +305,19 @@ class ScriptRun:
         @functools.wraps(function)
         def note(*args, **kwargs):
             value = function(*args, **kwargs)
-            self.returned.append(value)
+            wanted.returned.append(value)
             return value
 
         return note
 
     def end_with(self, module=None):
-        """End the script where the model is made; `module`: if it is that."""
-        model = self.found()
-        is_whole = isinstance(model, self.torch.nn.Module)  # else it may hold one more later
-        if is_whole and module in (None, model) and not self.in_constructor():
-            raise ScriptEnds
+        """End the script for what is made; `module`: if it is that."""
+        for wanted in [*self.wanted]:
+            model = self.found(wanted)
+            is_whole = isinstance(model, self.torch.nn.Module)  # else it may hold one more later
+            is_made = is_whole and module in (None, model) and not self.in_constructor()
+            if is_made and self.goes_on_for(wanted):
+                raise ScriptEnds
 
     def in_constructor(self):
         """Whether a module is being made, which may run what it has made."""
@@ -288,16 +339,18 @@ class ScriptRun:
         main.__file__, main.__package__, main.__builtins__ = self.path, self.package, builtins
         exec(compile(tree, self.path, "exec"), vars(main))
 
-    def found(self):
+    def found(self, wanted):
         """What the function returned first; or the first model of the class that is a part of no
         other."""
-        if self.returned:
-            return self.returned[0]
+        if wanted.returned:
+            return wanted.returned[0]
         parts = set()
         for module in self.made:
             if WRAPPERS.isdisjoint(kind.__name__ for kind in type(module).__mro__):
                 parts.update(map(id, vars(module).get("_modules", {}).values()))
-        return next((module for module in self.whole if id(module) not in parts), None)
+        return next((module for module in wanted.whole if id(module) not in parts), None)
 
     def is_wanted(self, module):
-        return any(module is value for value in (*self.whole, *self.returned))
+        return any(
+            module is value for wanted in self.wanted for value in wanted.whole + wanted.returned
+        )

@@ -93,7 +93,8 @@ class Channel:
         return self.frame(frame if self.limit is None else {**frame, "limit": self.limit}, body)
 
     def write(self, data):
-        if getpid() != self.pid:  # forked by a constructor, and come back from it
+        # Forked by a constructor, and come back from it.
+        if getpid() not in (self.pid, STATE.branch):
             leave(0)
         view = memoryview(data)
         while view:

@@ -32,6 +32,7 @@ from .children import (
     CAN_FORK,
     Child,
     fork_child,
+    leave,
     mark_output,
     result_event,
     shared_with_forks,
@@ -269,6 +270,8 @@ class Importer(Parent):
                 frame = channel.of(result_event(job.id, result, job_dependencies(job)))
             channel.tell_record()
             channel.write(frame)
+            if STATE.branch is not None:  # the process that it comes from goes on
+                leave(0)
 
     def is_traced(self, job):
         """Whether the lines that make its parts are wanted: those of the project, and of packages

@@ -61,7 +61,10 @@ class Job:
     """An order, and how far its answer has come. `order`: as JSON has it. `attempt`: the number of
     the way to import that is tried; `tolerant`: imports that fail are tolerated; `gpu`: what is
     asked of CUDA is answered as one plain GPU would. `failures`: what was wrong on the rungs
-    before, where any was tried; `is_needed`: git lacks a file that it needs."""
+    before, where any was tried; `is_needed`: git lacks a file that it needs. `companions`: jobs
+    for other models of the run of a script, which the process of this one answers as well."""
+
+    companions = ()
 
     def __init__(self, order, attempt=0, tolerant=False, gpu=False, failures=(), is_needed=False):
         self.order = order
@@ -104,6 +107,18 @@ class Job:
     def take_gpu(self):
         """Begin again, as on a machine with one plain GPU."""
         self.gpu, self.attempt, self.tolerant, self.failures = True, 0, False, ()
+
+    def become(self, job):
+        """Be another one, in a process that answers for that."""
+        vars(self).update(vars(job), companions=())
+
+    @property
+    def script_run(self):
+        """What is run for it: the same for several models of a script; None: nothing is."""
+        recipe = self.build.recipe
+        if not recipe.is_run or self.failures:
+            return None
+        return self.file, recipe.setup, recipe.call.rsplit(", ", 2)[0]
 
     def as_json(self):
         """What it is made of again."""
@@ -192,20 +207,37 @@ class ImportGroup:
 
 
 class Builder:
-    """One model. `failures`: what was wrong on the rungs before."""
+    """One model, with those of the job's companions. `failures`: what was wrong on the rungs
+    before."""
 
     width = 1
 
     def __init__(self, job, failures=()):
         self.job, self.failures = job, failures
+        self.unanswered = {job.id: job, **{other.id: other for other in job.companions}}
 
     def hear(self, event):
-        if type(event) is events.RungFailed:
-            return [Builder(self.job, event.failures)]
-        return []
+        if type(event) not in (events.RungFailed, events.Result):
+            return []
+        job = self.unanswered.pop(event.id, self.job)
+        job.companions = ()
+        return [Builder(job, event.failures)] if type(event) is events.RungFailed else []
 
     def died(self, ending, files):
-        return [Blame(self.job, (self.job.name, "built"))]
+        """What to do with what is left undone: each of several gets a process of its own."""
+        self.job.companions = ()
+        if len(self.unanswered) > 1:
+            return [Start(Builder(job)) for job in self.unanswered.values()]
+        return [Blame(job, (job.name, "built")) for job in self.unanswered.values()]
+
+
+def with_companions(jobs):
+    """The jobs, of which those that run the same script are companions of the first."""
+    first = {}
+    for job in jobs:
+        leader = first.setdefault(job.script_run or job.id, job)
+        leader.companions = () if leader is job else (*leader.companions, job)
+    return [*first.values()]
 
 
 class Branch:
@@ -224,7 +256,7 @@ class Branch:
         for job in deeper:
             below[job.module.split(".")[depth]].append(job)
         each = max(1, width // max(1, len(below)))
-        self.tasks = [Builder(job, job.failures) for job in ready]
+        self.tasks = [Builder(job, job.failures) for job in with_companions(ready)]
         self.tasks += [ImportGroup(jobs, each) for jobs in below.values()]
 
     def handle(self, task, event):
