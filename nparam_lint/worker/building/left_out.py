@@ -38,8 +38,13 @@ class ScriptEnds(BaseException):
 def leave_out(tree, path, *, is_script):
     """Let the statements in the functions of a file go on where they fail; those of a script at its
     top, too."""
-    for node in [node for node in ast.walk(tree) if isinstance(node, ast.ExceptHandler)]:
-        node.body.insert(0, ast.copy_location(ast.parse(f"{CAUGHT}()").body[0], node))
+    for node in [*ast.walk(tree)]:
+        if isinstance(node, ast.With) and suppresses(node):
+            handler = ast.ExceptHandler(ast.Name(ERROR, ast.Load()), None, [ast.Raise()])
+            node.body = [ast.copy_location(ast.Try(node.body, [handler], [], []), node)]
+            note_caught(handler, node)
+        elif isinstance(node, ast.ExceptHandler):
+            note_caught(node, node)
     if is_script:
         tree.body = guarded(tree.body, path, names_set(tree.body))
     for node in ast.walk(tree):
@@ -47,6 +52,16 @@ def leave_out(tree, path, *, is_script):
             names = {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)}
             node.body = guarded(node.body, path, names | names_set(node.body))
     ast.fix_missing_locations(tree)
+
+
+def suppresses(node):
+    """Whether what fails in a `with` statement ends it, and the script goes on behind it."""
+    calls = (item.context_expr for item in node.items if isinstance(item.context_expr, ast.Call))
+    return any(dotted(call.func).rpartition(".")[2] == "suppress" for call in calls)
+
+
+def note_caught(handler, node):
+    handler.body.insert(0, ast.copy_location(ast.parse(f"{CAUGHT}()").body[0], node))
 
 
 def guarded(statements, path, own, depth=0):

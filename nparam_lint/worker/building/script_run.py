@@ -19,7 +19,14 @@ import types
 from ...ground.script_words import FAILS_HERE, FIRST_OF, MADE_BY_SCRIPT
 from ..state import STATE
 from ..tracing.failures import Failure
-from ..tracing.project_paths import is_ours, line_of, relative
+from ..tracing.project_paths import (
+    OWN,
+    is_ours,
+    line_of_frame,
+    line_text,
+    place_of_frame,
+    relative,
+)
 from .definitions import mark_definitions
 from .left_out import ScriptEnds, leave_out
 
@@ -32,6 +39,8 @@ ASKED = [
     *((os.path, name) for name in ("exists", "isfile", "isdir")),
     *((pathlib.Path, name) for name in ("exists", "is_file", "is_dir")),
 ]
+# The modules of Python that have these questions.
+OF_FILES = re.compile(r"\b(os|glob|pathlib|posixpath|ntpath|genericpath)(\.py$|>$|[/\\])")
 # Of what a script reads rather than writes.
 OF_DATA_FILE = re.compile(
     r"(?i)\.(json|jsonl|txt|csv|tsv|pkl|pickle|npy|npz|h5|hdf5|ya?ml|toml|db|parquet|vocab)$"
@@ -268,10 +277,14 @@ class ScriptRun:
         return ask
 
     def note_absence(self, error):
-        """Note the line that asks for files that are not there: the script may go on without."""
-        if place := line_of(sys._getframe()):
+        """Note the line of the project that asks for files that are not there: it may go on
+        without. What a library asks for is its own affair."""
+        frame = sys._getframe()
+        while frame.f_code.co_filename.startswith(OWN) or OF_FILES.search(frame.f_code.co_filename):
+            frame = frame.f_back
+        if place_of_frame(frame) == "project":
             made = [wanted for wanted in self.wanted if self.found(wanted) is not None]
-            self.note_failure(place, error, made)
+            self.note_failure(line_text(*line_of_frame(frame)), error, made)
 
     def from_folder(self, word):
         """A word of the command, which may name a config file as it is from the root."""
