@@ -271,6 +271,11 @@ def is_made_up(name: str, option: ast.Call | None, words: Sequence[str]) -> bool
     return is_of_numbers and value_in(words).isupper() and value_in(words).isidentifier()
 
 
+def asks_for_files(test: ast.expr) -> bool:
+    """Whether a condition asks for a file."""
+    return any(tail(dotted_name(call.func)) in _ASKS_FOR_FILES for call in calls_in(test))
+
+
 def truth(test: ast.expr, options: dict[str, ast.Call]) -> bool | None:
     """Whether a condition holds with the defaults of the options; None where that is not known."""
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):

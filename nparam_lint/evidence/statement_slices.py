@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import Struct, field
 
 from nparam_lint.discover.syntax import dotted_name, is_main
-from nparam_lint.evidence.options import truth
+from nparam_lint.evidence.options import asks_for_files, truth
 from nparam_lint.evidence.places import DEFINITIONS, IMPORTS, SourceText
 from nparam_lint.evidence.statements import (
     BUILTINS,
@@ -294,6 +294,14 @@ class StatementSlice(Struct):
         """What is needed of both branches of a condition that the worker evaluates. In place of one
         that must not be run, or that ends the script, it raises an error."""
         holds = truth(node.test, {})
+        if holds is False and asks_for_files(node.test):  # of data, perhaps
+            parts = [part for part in node.body if isinstance(part, (ast.Assign, ast.Expr))]
+            names = {name for part in parts for name in stores(part) if "." not in name}
+            calls = (part.value for part in parts if isinstance(part.value, ast.Call))
+            names |= {name for name, is_change in map(changed_by_call, calls) if is_change}
+            names -= {name for part in node.orelse for name in stores(part)}
+            at = f"{self.text.path}:{node.lineno}"
+            self.unknown |= {(LOCAL, name): at for name in sorted(names & need)}
         if holds is not None:
             return self.before(node.body if holds else node.orelse, need)
         self.check(node.test)

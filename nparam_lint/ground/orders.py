@@ -45,6 +45,14 @@ class Recipe:
         return (self.call or "").startswith(f"{MADE_BY_SCRIPT}(")
 
     @property
+    def run(self) -> tuple[list[str], str, str, str]:
+        """(words, folder, location, qualname) of the script that is run, and of what it makes."""
+        words, folder, location, qualname = ast.literal_eval(
+            (self.call or "")[len(MADE_BY_SCRIPT) :]
+        )
+        return words, folder, location, qualname
+
+    @property
     def environ(self) -> tuple[tuple[str, str], ...]:
         """The variables of `import os`, `os.environ.update(DIM='64')`, if the setup begins with
         that: they are set before the project is imported."""

@@ -23,7 +23,7 @@ from .config_objects import PLAIN, SYMBOL, is_config, symbol_call
 from .downloads import PlainCall
 from .partial_exec import partial_file_of
 from .placeholders import check_imported, is_placeholder
-from .script_run import ScriptRun, arguments_of
+from .script_run import ScriptRun
 
 UNEXPECTED = re.compile(r"got an unexpected keyword argument '(\w+)'")
 MISSING_ARGUMENTS = re.compile(r"missing \d+ required .*argument")  # as Python words it
@@ -124,7 +124,7 @@ class Call:
             is_changed = call.startswith(f"{WITH_CHANGES}(")  # which is not what is called
             self.text = call[len(WITH_CHANGES) + 1 : -1] if is_changed else call
             if self.recipe.is_run:
-                words, *_ = arguments_of(self.job)
+                words, *_ = self.recipe.run
                 self.text = shlex.join(["python", relative(self.module.__file__), *words])
             if self.recipe.setup:
                 try:

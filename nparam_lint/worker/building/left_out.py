@@ -10,11 +10,12 @@ import types
 from ..state import STATE
 from ..tracing.failures import Loss, describe, missing_package
 from ..tracing.project_paths import line_text
-from .partial_exec import FUNCTIONS, IMPORTS, dotted, loss_behind
+from .partial_exec import IMPORTS, dotted, loss_behind
 from .placeholders import placeholder
+from .unfinished import forget_rest, inside
 
 ERROR, LEFT_OUT, UNKNOWN = "__nparam_error__", "__nparam_left_out__", "__nparam_unknown__"
-CAUGHT = "__nparam_caught__"
+CAUGHT, KEPT = "__nparam_caught__", "__nparam_kept__"
 # Several processes share the model then, of which there is one here.
 _PARALLEL = re.compile(r"(^|\.)init\w*_parallel$")
 COMPOUND = (ast.If, ast.For, ast.While, ast.With)
@@ -100,23 +101,15 @@ def handled(node, path, own):
     value = ast.Name(LEFT_OUT + "value", ast.Load())
     for target in targets_in(node):
         body.append(ast.Assign([target], value))
-    for text in sorted({*changed_by_calls(node), *items_set(node)}):
+    changed = {*changed_by_calls(node), *items_set(node)}
+    for text in sorted({*changed, *read}):
         if "." in text or text in own:
-            body += ast.parse(f"{text} = {UNKNOWN}({text}, {LEFT_OUT}value)").body
+            function = UNKNOWN if text in changed else KEPT
+            body += ast.parse(f"{text} = {function}({text}, {LEFT_OUT}value)").body
     for part in body:
         for inner in ast.walk(part):
             ast.copy_location(inner, node)
     return body
-
-
-def inside(node):
-    """A node and what is in it, but for what functions and classes have for themselves."""
-    todo = [node]
-    while todo:
-        node = todo.pop()
-        yield node
-        if not isinstance(node, (*FUNCTIONS, ast.ClassDef, ast.Lambda)):
-            todo.extend(ast.iter_child_nodes(node))
 
 
 def names_in(node, kind):
@@ -188,12 +181,20 @@ def left_out(path, line, names):
     why = describe(error)
     before = loss_behind(error)
     loss = before or Loss(why, place, missing_package(error), f"{place}: {why}")
-    return placeholder(place, place, loss)
+    lost = placeholder(place, place, loss)
+    run.forgotten = forget_rest(error, line, lost)
+    return lost
 
 
 def unknown(value, lost):
     """What a name stands for that a call was given which has failed."""
     return value if isinstance(value, _PLAIN) else lost
+
+
+def kept(value, lost):
+    """The value of a name, unless what has failed would have changed that object."""
+    is_forgotten = any(value is item for item in STATE.script_run.forgotten)
+    return lost if is_forgotten else value
 
 
 def caught():
@@ -206,6 +207,6 @@ def caught():
         error = error.__cause__ or error.__context__
 
 
-_OWN = (ERROR, Exception), (LEFT_OUT, left_out), (UNKNOWN, unknown), (CAUGHT, caught)
-for _name, _value in _OWN:
+_OWN = {ERROR: Exception, LEFT_OUT: left_out, UNKNOWN: unknown, KEPT: kept, CAUGHT: caught}
+for _name, _value in _OWN.items():
     setattr(builtins, _name, _value)

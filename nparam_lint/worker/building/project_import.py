@@ -346,8 +346,10 @@ def relax_argparse():
         words = sys.argv[1:]
         if args is None:
             args = words
-        # A subparser gets what is behind its name; configargparse adds what stands in a file.
-        is_ours = args == words[max(len(words) - len(args), 0) :]
+        # A subparser gets what is behind its name, the second of two parsers what the first has
+        # left; configargparse adds what stands in a file.
+        following = iter(words)
+        is_ours = all(word in following for word in args)
         is_ours |= type(self).parse_known_args is not parse
         return original(self, args if is_ours else [], namespace, **kwargs)
 

@@ -16,7 +16,7 @@ import signal
 import sys
 import types
 
-from ...ground.script_words import FAILS_HERE, FIRST_OF, MADE_BY_SCRIPT
+from ...ground.script_words import FAILS_HERE, FIRST_OF
 from ..state import STATE
 from ..tracing.failures import Failure
 from ..tracing.project_paths import (
@@ -73,16 +73,11 @@ class Wanted:
     in the file `location`."""
 
     def __init__(self, job):
-        *_, location, self.qualname = arguments_of(job)
+        *_, location, self.qualname = job.build.recipe.run
         self.job = copy.copy(job)
         self.location = os.path.realpath(os.path.join(STATE.root, location))
         self.whole = []  # those of the class whose constructors have come to their ends
         self.returned = []  # by the function
-
-
-def arguments_of(job):
-    """(words, folder, location, qualname) of the run that a job asks for."""
-    return ast.literal_eval(job.build.recipe.call[len(MADE_BY_SCRIPT) :])
 
 
 class ScriptRun:
@@ -91,13 +86,15 @@ class ScriptRun:
     is made, a process is forked that answers for it, as if it had run the script for it alone."""
 
     def __init__(self, module, job):
-        self.words, folder, *_ = arguments_of(job)
+        self.words, folder, *_ = job.build.recipe.run
         self.folder = os.path.join(STATE.root, folder)
         self.path, self.package = module.__file__, module.__package__
         self.job, self.wanted = job, [*map(Wanted, (job, *job.companions))]
         self.torch = sys.modules["torch"]
         self.made = []  # all modules whose constructors have begun
         self.runs, self.is_running = 0, False  # of modules
+        self.needed = []  # losses of values that are not known, and were asked for
+        self.forgotten = []  # objects that the last statement that failed would have changed
         # (line, error) of each statement that was left out, with what had been made before, if it
         # only asked for files.
         self.failures = []
@@ -123,6 +120,12 @@ class ScriptRun:
         if isinstance(ending, OutOfTime):  # what is being made may be incomplete
             raise Failure("NPL004", "timed_out", f"{makes_none} within {SECONDS} s")
         failures = [(at, error) for at, error, made in self.failures if wanted not in made]
+        if failures:
+            STATE.refusals[:] = refusals
+        # Of a model that is made of what fails; not where it lacks a package as well.
+        is_lost = bool(self.needed) and all(loss.package is None for loss in self.needed)
+        if failures and (model is not None or is_lost):
+            STATE.refusals.append(f"without {failures[0][0]}, {FAILS_HERE}")
         if model is None and failures:
             STATE.refused = None
             raise failures[0][1]
@@ -131,9 +134,6 @@ class ScriptRun:
             is_sure = not (words or isinstance(ending, SystemExit))
             is_sure = is_sure and any(map(self.is_other_model, self.made))
             raise Failure("NPL004", "not_a_model" if is_sure else "raised", makes_none + words)
-        if failures:
-            STATE.refusals[:] = refusals
-            STATE.refusals.append(f"without {failures[0][0]}, {FAILS_HERE}")
         if len(set(map(size_of, wanted.returned or wanted.whole))) > 1:
             STATE.refusals.append(f"{FIRST_OF} that {relative(self.path)} makes")
         return model
@@ -217,6 +217,8 @@ class ScriptRun:
             (torch.multiprocessing, "spawn", spawn),
             (glob, "glob", self.noting_absence(glob.glob)),
             (os, "walk", self.noting_absence(os.walk, list)),
+            (pathlib.Path, "glob", self.noting_absence(pathlib.Path.glob, list)),
+            (pathlib.Path, "rglob", self.noting_absence(pathlib.Path.rglob, list)),
             (os, "listdir", self.listed),
             (builtins, "open", self.noting_absence(builtins.open)),
             (parser, "_get_value", known_value),
@@ -255,12 +257,12 @@ class ScriptRun:
         def find(*args, **kwargs):
             try:
                 found = kind(function(*args, **kwargs))
+                if found == [] and self.asking_line():  # their number is not that of the data
+                    raise FileNotFoundError(f"there is no file for {args}")
+                return found
             except FileNotFoundError as error:
                 self.note_absence(error)
                 raise
-            if found == []:
-                self.note_absence(FileNotFoundError(f"there is no file for {args}"))
-            return found
 
         return find
 
@@ -276,15 +278,19 @@ class ScriptRun:
 
         return ask
 
-    def note_absence(self, error):
-        """Note the line of the project that asks for files that are not there: it may go on
-        without. What a library asks for is its own affair."""
+    def asking_line(self):
+        """The line of the project that asks for files; None where a library does."""
         frame = sys._getframe()
         while frame.f_code.co_filename.startswith(OWN) or OF_FILES.search(frame.f_code.co_filename):
             frame = frame.f_back
-        if place_of_frame(frame) == "project":
+        is_ours = place_of_frame(frame) == "project"
+        return line_text(*line_of_frame(frame)) if is_ours else None
+
+    def note_absence(self, error):
+        """Note the line that asks for files that are not there: the script may go on without."""
+        if place := self.asking_line():
             made = [wanted for wanted in self.wanted if self.found(wanted) is not None]
-            self.note_failure(line_text(*line_of_frame(frame)), error, made)
+            self.note_failure(place, error, made)
 
     def from_folder(self, word):
         """A word of the command, which may name a config file as it is from the root."""

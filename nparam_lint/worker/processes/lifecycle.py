@@ -118,7 +118,8 @@ class Job:
         recipe = self.build.recipe
         if not recipe.is_run or self.failures:
             return None
-        return self.file, recipe.setup, recipe.call.rsplit(", ", 2)[0]
+        words, folder, *_ = recipe.run
+        return self.file, recipe.setup, (*words, folder)
 
     def as_json(self):
         """What it is made of again."""
