@@ -32,6 +32,7 @@ from nparam_lint.evidence.options import (
     value_in,
     variants,
     with_defaults,
+    words_assumed,
     words_for,
 )
 from nparam_lint.evidence.statements import (
@@ -180,6 +181,7 @@ class OptionWays:
         commanded = [*self.of_commands()]
         try:
             chosen = [word for words in self.chosen.values() for word in words]
+            chosen += words_assumed(self.statements, self.every_option)
             needs_command = commanded and any(map(lacks_value, self.options_elsewhere.values()))
             if not needs_command:
                 statements = self.filled()

@@ -140,6 +140,10 @@ def is_group(call: ast.Call) -> bool:
     return tail(dotted_name(call.func)) == "add_arguments"
 
 
+def is_flag(option: ast.Call) -> bool:
+    return text_of(keyword(option, "action")) == "store_true"
+
+
 def lacks_value(call: ast.Call) -> bool:
     """Whether an option, or a positional argument, has to be given: one that names a config file
     also where its default is an empty text."""
@@ -194,6 +198,20 @@ def assumed(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, str]]:
             option, text = node.targets[0], text_of(node.value)
             if isinstance(option, ast.Attribute) and text is not None:
                 yield option.attr, text
+
+
+def words_assumed(statements: Iterable[ast.stmt], options: Mapping[str, ast.Call]) -> Iterator[str]:
+    """The words of a command by which the conditions around a call hold that do not by default."""
+    for node in statements:
+        target = node.targets[0] if isinstance(node, Assumption) else None
+        option = options.get(target.attr) if isinstance(target, ast.Attribute) else None
+        if option is None or not isinstance(node, Assumption):
+            continue
+        text = text_of(node.value)
+        if text is not None and default_text(option) != text:
+            yield from words_for(option, text)
+        elif getattr(node.value, "value", None) is True and is_flag(option):
+            yield words_of(option)[0]
 
 
 def asked(statements: Iterable[ast.stmt], options: Mapping[str, ast.Call]) -> Iterator[ast.stmt]:
