@@ -19,7 +19,7 @@ _COLUMNS = (
     Column("stated", "words"),
     Column("model", "code"),
     Column("has", "number"),
-    Column("why", "words", "dim"),
+    Column("why", "words", "dim", notes=True),
 )
 _STEPS = (
     Step("shorten", "place", 24),
