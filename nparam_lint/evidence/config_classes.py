@@ -21,12 +21,14 @@ if TYPE_CHECKING:
 
 
 class ConfigClasses:
-    """Config classes of the project, and the models that need one object of them, and no more."""
+    """Config classes of the project, and the models that need one object of them, and no more.
+    `by_name`: the models with a factory of their own that takes the name of a size."""
 
     def __init__(self, query: EvidenceQuery) -> None:
         self.query = query
         self.names = query.discovery.models.names
         self.models = query.discovery.models
+        self.by_name: set[Target] = set()
 
     @cached_property
     def _users(self) -> dict[Symbol, list[Target]]:
@@ -61,14 +63,14 @@ class ConfigClasses:
         """Whether it is a class of the project, and no model."""
         return bool(symbol and symbol.kind == "class" and not self.models.is_model(symbol))
 
-    def all_users(self, config: Symbol) -> list[Target]:
-        """The models that are built from such an object."""
-        return self._users.get(config, [])
-
     @cached_method
     def users(self, config: Symbol) -> list[Target]:
-        """As `all_users`, without those that another one of them contains."""
-        users = self.all_users(config)
+        """The models that are built from such an object, without those that another one of them
+        contains; none where one of them has its sizes by name, since the others are then parts of
+        it."""
+        users = self._users.get(config, [])
+        if not self.by_name.isdisjoint(users):
+            return []
         inside = {part for user in users for part in self._parts(user)}
         return [user for user in users if user not in inside]
 

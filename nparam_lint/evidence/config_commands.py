@@ -18,11 +18,16 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.config_files import ConfigFiles, ModelNode
 
 # A group of settings that no model has.
-OF_RUN = late_pattern(
+_OF_RUN = late_pattern(
     r"(?i)(train\w*|val\w*|test\w*|eval\w*|solver|optim\w*|scheduler|lr\w*|aug\w*|loader|log\w*|tta)\."
 )
 _CHANGE = late_pattern(r"([A-Za-z_]\w*(?:\.\w+)+)(?:$|(=).)")
 _OPTION = late_pattern(r"--([A-Za-z_]\w*(?:\.\w+)+)[= ](?!-)([^$<>]+)$")
+
+
+def is_of_run(key: str) -> bool:
+    """Whether a key sets something of the run, which no model depends on: `trainer.gpus`."""
+    return bool(_OF_RUN.match(key) or RUN_SETTING.match(tail(key)))
 
 
 class ConfigCommand(NamedTuple):
@@ -42,7 +47,7 @@ class ConfigCommand(NamedTuple):
             match = _CHANGE.match(word)
             if match is None or word.endswith(CONFIG_SUFFIXES):
                 continue
-            if not (OF_RUN.match(match[1]) or RUN_SETTING.match(tail(match[1]))):
+            if not is_of_run(match[1]):
                 changes += [word] if match[2] else [word, value]
         return tuple(changes)
 

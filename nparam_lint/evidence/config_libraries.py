@@ -34,8 +34,7 @@ BUILDS_IN_TEXT = (r"\b(?:fdl|fiddle)\.build\(", r"\binstantiate\(")
 BINDS = late_pattern(r"(^|\.)gin\.(parse_config\w*|bind_parameter)$")
 BINDS_IN_TEXT = "gin.parse_config"
 BOUND = "$gin"
-# Of a command for Hydra: p, n or d, for its path, name or directory of configs, and the value.
-HYDRA_OPTION = late_pattern(r"(?<!\S)-(?:-config-|c)([pnd])(?:ath|ame|ir)?[= ](\S+)")
+_HYDRA_OPTION = late_pattern(r"(?<!\S)-(?:-config-|c)([pnd])(?:ath|ame|ir)?[= ](\S+)")
 _RUNS = r"\b(?:typer\.run|defopt\.run)"
 _RUNS_TYPED = r"\b(?:CLI|auto_cli|tyro\.cli|Fire)"
 # So begins the name of a function that asks a library for them; with `arg` in it, as that of any
@@ -127,9 +126,9 @@ def _composed(parameter: str, call: ast.Call, path: str) -> list[ast.stmt]:
     folder = words.get("config_path", ast.Constant(None))
     name = words.get("config_name", ast.Constant("config"))
     if isinstance(folder, ast.Constant) and isinstance(folder.value, str):
-        place, config = folder_and_config(folder.value)
+        place, config = folder_and_config(path, folder.value)
         name = ast.Constant(config) if config else name
-        folder = ast.Constant(normpath(f"/{parent(path)}/{place}").lstrip("/"))
+        folder = ast.Constant(place)
     if isinstance(name, ast.Constant) and isinstance(name.value, str):
         name = ast.Constant(name.value.removesuffix(".yaml"))
     start = "initialize(None"
@@ -142,9 +141,17 @@ def _composed(parameter: str, call: ast.Call, path: str) -> list[ast.stmt]:
     ).body
 
 
-def folder_and_config(path: str) -> tuple[str, str]:
-    """A `config_path` of Hydra, which is a folder; before Hydra was 1.0, a file in it."""
-    return (parent(path), path.rpartition("/")[2]) if path.endswith(".yaml") else (path, "")
+def folder_and_config(script: str, path: str) -> tuple[str, str]:
+    """The folder, from the root, that is the `config_path` of a script; before Hydra was 1.0, of
+    which that is a file."""
+    config = path.rpartition("/")[2] if path.endswith(".yaml") else ""
+    return normpath(f"/{parent(script)}/{parent(path) if config else path}").lstrip("/"), config
+
+
+def hydra_options(words: Sequence[str]) -> dict[str, str]:
+    """What a command for Hydra says of its configs: p, n or d, for their path, name or directory,
+    and the value."""
+    return dict(_HYDRA_OPTION.findall(" ".join(words)))
 
 
 def overrides(words: Sequence[str]) -> list[str]:
@@ -161,7 +168,7 @@ def composes(statements: Iterable[ast.stmt]) -> Iterator[ast.Call]:
 def composed_as_said(statements: Sequence[ast.stmt], words: Sequence[str]) -> list[ast.stmt]:
     """The same, with the config and the overrides that the words of a command give."""
     changed = copy.deepcopy([*statements])
-    name = dict(HYDRA_OPTION.findall(" ".join(words))).get("n")
+    name = hydra_options(words).get("n")
     for call in composes(changed):
         call.args = [ast.Constant(name.removesuffix(".yaml"))] if name else call.args
         call.keywords[0].value.elts[:0] = map(ast.Constant, overrides(words))  # type: ignore[attr-defined]

@@ -14,12 +14,12 @@ from nparam_lint.ground.orders import Recipe
 from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator
+    from collections.abc import Collection, Iterator
 
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.evidence import EvidenceQuery
     from nparam_lint.evidence.config_classes import ConfigClasses
-    from nparam_lint.evidence.literal_tables import Entry, SizeTable
+    from nparam_lint.evidence.literal_tables import SizeTable
     from nparam_lint.evidence.named_parameters import FoundFunction
 
 _DICTS = ("dict", "OrderedDict")
@@ -30,25 +30,13 @@ _TABLE = late_pattern(
 )
 
 
-def of_size(target: Target, path: str, entry: Entry, file: str, recipe: Recipe) -> Evidence:
-    """That an entry of a table in the file at `path` is a size of a model."""
-    return Evidence(target, entry.way(path), file, recipe)
-
-
 class ConfigTables:
-    """The tables of the project, and what is built from an entry of each. `users`: the models that
-    are built from an object of a config class."""
+    """The tables of the project, and what is built from an entry of each."""
 
-    def __init__(
-        self,
-        query: EvidenceQuery,
-        configs: ConfigClasses,
-        users: Callable[[Symbol], list[Target]],
-    ) -> None:
+    def __init__(self, query: EvidenceQuery, configs: ConfigClasses) -> None:
         self.query = query
         self.size_names = query.size_names
         self.configs = configs
-        self.users = users
         self.models = query.discovery.models
 
     def __iter__(self) -> Iterator[Evidence]:
@@ -66,7 +54,7 @@ class ConfigTables:
                         argument = how.replace("…", f"{names[1]}[{entry.text}]")
                         argument = f"{names[2]}({argument})" if config else argument
                         recipe = Recipe(setup=imports, call=f"{names[0]}({argument})")
-                        yield of_size(model, path, entry, file, recipe)
+                        yield Evidence(model, entry.way(path), file, recipe)
 
     def _builders(
         self, path: str, name: str, table: SizeTable
@@ -91,7 +79,7 @@ class ConfigTables:
             return
         configs.discard(None)  # that function does not say it; the others do
         config = configs.pop() if len(configs) == 1 else None
-        yield from ((model, None, how) for model in (self.users(config) if config else ()))
+        yield from ((model, None, how) for model in (self.configs.users(config) if config else ()))
 
     def _may_make(self, path: str, dotted: str) -> bool:
         """Whether this is a config class, or a function that may return an object of one."""
@@ -152,7 +140,7 @@ class ConfigTables:
             if target in self.query.targets:
                 fitting.append((target, None, "**…"))
             else:
-                fitting += [(model, symbol, "**…") for model in self.users(symbol)]
+                fitting += [(model, symbol, "**…") for model in self.configs.users(symbol)]
         if len(fitting) == 1:
             yield from fitting
 

@@ -6,18 +6,20 @@ import ast
 import re
 from functools import cached_property
 from itertools import islice, product
-from posixpath import normpath, relpath
+from posixpath import relpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
 from nparam_lint.discover.source_tree import cached_method
-from nparam_lint.discover.syntax import tail
+from nparam_lint.discover.syntax import dotted_name, tail, text_of
 from nparam_lint.evidence.commands import is_to_fill_in
-from nparam_lint.evidence.config_commands import OF_RUN
-from nparam_lint.evidence.config_libraries import HYDRA_OPTION, folder_and_config, overrides
+from nparam_lint.evidence.config_commands import is_of_run
+from nparam_lint.evidence.config_libraries import folder_and_config, hydra_options, overrides
 from nparam_lint.evidence.hydra_edits import edits
 from nparam_lint.evidence.later_changes import later_changes, note_on_change
+from nparam_lint.evidence.options import keyword
+from nparam_lint.evidence.statements import calls_in
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.paths import ancestors, join, parent
 from nparam_lint.ground.patterns import late_pattern
@@ -31,10 +33,7 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.hydra_edits import ConfigEdit
     from nparam_lint.ground.config_outline import Keys
 
-_SAID = r"\(((?:[^()]|\([^()]*\))*)\)"
-_MAIN = late_pattern(rf"hydra\s*\.\s*main\s*{_SAID}|(?<!\w)initialize\s*{_SAID}")
-_COMPUTED = late_pattern(r"""config_path\s*=\s*[^,\n]*["']([\w./-]+)["']""")  # ROOT / "configs"
-_ARGUMENT = r"""{}\s*=\s*["']([^"']*)["']"""
+_COMPUTED = late_pattern(r"""[^,\n]*["']([\w./-]+)["']""")  # ROOT / "configs"
 _PACKAGE = late_pattern(r"#\s*@package\s+(\S+)")
 # A statement, and no `with`: it stays so from when the file is imported.
 _INITIALISES = late_pattern(
@@ -117,26 +116,28 @@ class HydraConfigs:
         mains: dict[_Main, _Runs] = {}
         for path in self.files.hydra_scripts:
             commands = self.files.query.commands.of(path)
-            for match in _MAIN.finditer(self.files.query.text(path)):
-                said = match[1] or match[2] or ""
+            for call in calls_in(self.files.query.syntax(path)):
+                called = dotted_name(call.func)
+                if not (called.endswith("hydra.main") or tail(called) == "initialize"):
+                    continue
+                place, named = keyword(call, "config_path"), keyword(call, "config_name")
                 for command in (None, *commands):
-                    given = dict(HYDRA_OPTION.findall(" ".join(command.words if command else ())))
-                    folder = given.get("p") or _argument("config_path", said)
-                    name = given.get("n") or _argument("config_name", said) or "config"
-                    folder = self._folder(path, said, name) if folder is None else folder
+                    given = hydra_options(command.words if command else ())
+                    folder = given.get("p") or text_of(place)
+                    name = given.get("n") or text_of(named) or "config"
+                    folder = self._folder(path, place, name) if folder is None else folder
                     if folder is not None and "d" not in given:
-                        folder, config = folder_and_config(folder)
-                        name = config or name
-                        root = normpath(f"/{parent(path)}/{folder}").lstrip("/")
-                        runs = mains.setdefault(_Main(root, name.split(".yaml")[0]), _Runs([], []))
+                        root, config = folder_and_config(path, folder)
+                        name = (config or name).split(".yaml")[0]
+                        runs = mains.setdefault(_Main(root, name), _Runs([], []))
                         runs.scripts.append(path)
                         runs.commands.extend([command] if command else ())
         return mains
 
-    def _folder(self, script: str, said: str, name: str) -> str | None:
+    def _folder(self, script: str, place: ast.expr | None, name: str) -> str | None:
         """A directory of configs that is worked out, `str(ROOT / "configs")`, as it is from the
         script: the nearest one of that name with the config."""
-        match = _COMPUTED.search(said)
+        match = _COMPUTED.match(ast.unparse(place)) if place else None
         folders = (join(above, match[1]) for above in ancestors(parent(script)) if match)
         has_config = (at for at in folders if f"{at}/{name}.yaml" in self.files.paths)
         folder = next(has_config, None)
@@ -203,8 +204,7 @@ class HydraConfigs:
         of which that chooses an option, itself or by a file that it names."""
         for command, words in self._variants(self.mains[main].commands):
             keys = [word.lstrip("+~").partition("=")[0] for word in words]
-            is_of_run = all(OF_RUN.match(key) or RUN_SETTING.match(tail(key)) for key in keys)
-            if is_of_run or any(map(is_to_fill_in, words)):
+            if all(map(is_of_run, keys)) or any(map(is_to_fill_in, words)):
                 continue
             chosen: dict[str, str] = {}
             for key, word in zip(keys, words, strict=True):
@@ -352,8 +352,3 @@ def _group(keys: Keys) -> str:
         return ""
     group = str(keys[2]).removeprefix("override ").removeprefix("optional ").lstrip("/")
     return group.partition("@")[0]
-
-
-def _argument(name: str, text: str) -> str | None:
-    match = re.search(_ARGUMENT.format(name), text)
-    return match[1] if match else None

@@ -11,7 +11,7 @@ from nparam_lint.discover.syntax import dotted_name, returned_calls
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.call_search import CLASS_TEXT
 from nparam_lint.evidence.config_classes import ConfigClasses
-from nparam_lint.evidence.config_tables import ConfigTables, of_size
+from nparam_lint.evidence.config_tables import ConfigTables
 from nparam_lint.evidence.named_parameters import KIND_OF_NAME, takes_name
 from nparam_lint.evidence.size_slice import downloads, needed_for
 from nparam_lint.evidence.statements import does_work
@@ -54,7 +54,6 @@ class _Sizes:
         self.models = query.discovery.models
         self.size_names = query.size_names
         self.configs = ConfigClasses(query)
-        self.by_name: set[Target] = set()  # models with a factory of their own
 
     def ways(self) -> Iterator[Evidence]:
         makers: list[tuple[FoundFunction, NamedParameter]] = []  # of config objects
@@ -63,11 +62,12 @@ class _Sizes:
             if parameter is None:
                 continue
             targets = self.targets(function, parameter)
-            self.by_name.update(targets)
+            self.configs.by_name.update(targets)
             for target in targets:
                 for entry in parameter.entries:
                     if recipe := self.recipe(function, parameter, entry, target):
-                        yield of_size(target, parameter.path, entry, function.path, recipe)
+                        way = entry.way(parameter.path)
+                        yield Evidence(target, way, function.path, recipe)
             if not targets and function.kind != "method":
                 makers.append((function, parameter))
         yield from self.named_factories()
@@ -76,7 +76,7 @@ class _Sizes:
         for maker in makers:
             yield from self.of_config_factory(*maker)
         # Entries of tables that no factory by name looks up.
-        yield from ConfigTables(self.query, self.configs, self.users)
+        yield from ConfigTables(self.query, self.configs)
 
     def functions(self) -> Iterator[FoundFunction]:
         """Those that may make something by name."""
@@ -189,11 +189,11 @@ class _Sizes:
     ) -> Iterator[Evidence]:
         """The models that are built from a config object that is made by name."""
         products = dict.fromkeys(self.config_products(function))
-        used = [(attribute, config) for attribute, config in products if self.users(config)]
+        used = [(attribute, config) for attribute, config in products if self.configs.users(config)]
         if len(used) != 1:
             return
         attribute, config = used[0]
-        for model in self.users(config):
+        for model in self.configs.users(config):
             file, names, imports = self.configs.in_one_file(
                 (model.location, model.callable), (function.path, function.qualname)
             )
@@ -202,7 +202,7 @@ class _Sizes:
                 if recipe and recipe.setup is None:
                     call = f"{names[0]}({recipe.call}{attribute})"
                     recipe = Recipe(setup=imports, call=call)
-                    yield of_size(model, parameter.path, entry, file, recipe)
+                    yield Evidence(model, entry.way(parameter.path), file, recipe)
 
     def config_products(self, function: FoundFunction) -> Iterator[tuple[str, Symbol]]:
         """The config classes of which a function returns an object; or a record that holds one, as
@@ -224,12 +224,6 @@ class _Sizes:
                 for product in self.products_of(function, dotted) if item.arg else ():
                     if self.configs.is_config(product):
                         yield f".{item.arg}", product
-
-    def users(self, config: Symbol) -> list[Target]:
-        """The models that are built from such an object; none where one of them has its sizes by
-        name, since the others are then parts of it."""
-        every = self.configs.all_users(config)
-        return [] if self.by_name.intersection(every) else self.configs.users(config)
 
     def recipe(
         self,
