@@ -223,9 +223,7 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
     @cached_property
     def commands(self) -> commands.Commands:
         """Those that texts and shell scripts show."""
-        return commands.Commands(
-            self.other_files, self.content, self.readme, self.discovery.tree.files
-        )
+        return commands.Commands(self)
 
 
 def _parts(text: str) -> set[str]:

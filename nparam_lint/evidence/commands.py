@@ -20,7 +20,9 @@ from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     import ast
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from nparam_lint.evidence import EvidenceQuery
 
 _IN_LINE = r"(?:[^\n\\]|\\(?![ \t]*\n))*?"
 _COMMAND = late_pattern(
@@ -135,20 +137,14 @@ class Command(NamedTuple):
 
 
 class Commands:
-    """The commands in `texts`; `readme`: the content of the project's; `modules`: its Python
-    files, among which configs may be."""
+    """The commands in the texts and shell scripts of a project."""
 
-    def __init__(
-        self,
-        texts: Collection[str],
-        read: Callable[[str], bytes],
-        readme: bytes,
-        modules: Collection[str] = (),
-    ) -> None:
-        self._texts = dict.fromkeys(texts)  # in their order
-        self._readme, self._modules = readme, modules
-        self._read = cache(read)
-        self._directories = Directories(modules, texts)
+    def __init__(self, query: EvidenceQuery) -> None:
+        self._texts = dict.fromkeys(query.other_files)  # in their order
+        self._readme = query.readme
+        self._modules = query.discovery.tree.files  # among which configs may be
+        self._read = cache(query.content)
+        self._directories = Directories(self._modules, self._texts)
         self._seen: set[str] = set()  # folders of Python configs
 
     def of(self, script: str) -> Sequence[Command]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
+from itertools import chain
 from posixpath import normpath
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -303,12 +304,8 @@ class ConfigFiles:
     def registered(self, name: str, config: str) -> Symbol | None:
         """The class of a name that the project registers; if it registers none, the one it has. Of
         several the one in the same directory of the top as the config."""
-        entry = re.compile(
-            rb"^@(?:[\w.]+\.)?register\w*\(.*\)\s*\nclass[ \t]+%s\b" % name.encode(), re.MULTILINE
-        )
-        source = self.discovery.tree.source
-        paths = [path for path in self._classes.get(name, ()) if entry.search(source(path))]
-        paths = _near(paths, config)
+        registered = chain.from_iterable(self.calls.registered.values())
+        paths = _near([symbol.where for symbol in registered if symbol.name == name], config)
         renamed = [] if paths else self.calls.renamed.get(name, [])
         if len(renamed) == 1:
             return renamed[0]

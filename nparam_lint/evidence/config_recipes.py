@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.evidence.config_files import ToldRecipe
-from nparam_lint.evidence.hydra_configs import HydraConfigs
+from nparam_lint.evidence.hydra_configs import Composed, HydraConfigs
 from nparam_lint.evidence.hydra_resolvers import HydraResolvers
 from nparam_lint.evidence.lightning_configs import LightningConfigs
 from nparam_lint.evidence.object_changes import joined_notes
@@ -154,33 +154,30 @@ class ConfigRecipes:
     def of_wholes(self, nodes: Mapping[str, ModelNode]) -> Iterator[tuple[ModelNode, ToldRecipe]]:
         """See `HydraConfigs.wholes`; each with its recipe."""
         for node, composed in self._hydra.wholes(nodes):
-            file = self.files.file(node.path)
-            edits, note = self._hydra.edited(file, composed.keys, True) if file else ([], "")
-            recipe = self._instantiate("\n".join([composed.lines, *edits]), composed.keys, node)
-            note = joined_notes(composed.note, note)
-            yield node, ToldRecipe(self._importable(recipe, node), note, composed.command)
+            told = self._instantiated(node, composed, is_whole=True)
+            yield node, told._replace(recipe=self._importable(told.recipe, node))
 
     def _by_hydra(self, node: ModelNode, file: ConfigFile) -> ToldRecipe:
         composed = self._hydra.composed(node, file)
         if composed is None:
-            edits, note = self._hydra.edited(file, node.keys, False)
-            setup = "\n".join([_load(file), *edits])
-            return ToldRecipe(self._instantiate(setup, node.keys, node), note)
-        lines, keys, note, _ = composed
-        edits, edited = self._hydra.edited(file, keys, True)
-        note = joined_notes(note, edited)
-        changes = _without_weights(file, keys[: len(keys) - len(node.keys)])
-        if changes:
+            return self._instantiated(node, Composed(_load(file), node.keys), is_whole=False)
+        lines, keys = composed.lines, composed.keys
+        if changes := _without_weights(file, keys[: len(keys) - len(node.keys)]):
             lines = "\n".join([lines, "from omegaconf import OmegaConf", *changes])
-        return ToldRecipe(self._instantiate("\n".join([lines, *edits]), keys, node), note)
+        return self._instantiated(node, composed._replace(lines=lines), is_whole=True)
 
-    def _instantiate(self, setup: str, keys: Keys, node: ModelNode) -> Recipe:
-        """As Hydra does it, in the names of the script that registers resolvers, if any does."""
+    def _instantiated(self, node: ModelNode, composed: Composed, *, is_whole: bool) -> ToldRecipe:
+        """As Hydra does it, with what the script of the config changes in it, and in the names of
+        the script that registers resolvers, if any does. `is_whole`: see `HydraConfigs.edited`."""
+        setup, keys, note, command = composed
+        edits, on_edits = self._hydra.edited(node.path, keys, is_whole)
+        setup = "\n".join([setup, *edits])
         script = self._resolvers.script(self._hydra.root(node.path))
         lines = f"from hydra.utils import instantiate\n{self._resolvers.setup(script)}{setup}"
         options = ", _recursive_=False" if self._hydra.is_flat(node.path, keys) else ""
         call = f"instantiate(config{_access(keys)}{options})"
-        return Recipe(setup=lines, call=call, file=script or node.home)
+        recipe = Recipe(setup=lines, call=call, file=script or node.home)
+        return ToldRecipe(recipe, joined_notes(note, on_edits), command)
 
     def _by_target(self, node: ModelNode, file: ConfigFile) -> Recipe:
         """By the project's own `instantiate_from_config`, or as all of them do it."""

@@ -66,7 +66,7 @@ class Composed(NamedTuple):
 
     lines: str
     keys: Keys
-    note: str
+    note: str = ""
     command: str = ""
 
 
@@ -76,14 +76,14 @@ class HydraConfigs:
     def __init__(self, files: ConfigFiles) -> None:
         self.files = files
 
-    def edited(self, file: ConfigFile, keys: Keys, is_whole: bool) -> tuple[list[str], str]:
+    def edited(self, path: str, keys: Keys, is_whole: bool) -> tuple[list[str], str]:
         """What the script of a config changes at these keys: the lines that do it, and a note on
         what they do not do. `is_whole`: the config is there as the script has it, and the keys are
         not just those of the file."""
-        main = self._main(file.path)
+        main, file = self._main(path), self.files.file(path)
         scripts = self.mains[main].scripts[:1] if main else ()
-        name = _name(file.path, main.root) if main else ""
-        if main and main.name != name and not is_whole:
+        name = _name(path, main.root) if main else ""
+        if main and file and main.name != name and not is_whole:
             keys = (*_package(file, name), *keys)
         else:
             is_whole = True

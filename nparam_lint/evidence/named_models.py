@@ -72,18 +72,11 @@ def named_models(calls: FileNames, call: ast.Call) -> list[ChosenModel]:
         return [*_in_modules(calls, naming, inner[0], attribute)] if is_of_module else []
     models: dict[Target, ChosenModel] = {}
 
-    def add(value: str | None, words: tuple[str, ...] = (), is_said: bool = True) -> None:
+    for value, words, is_said in _values(calls, option):
         name = _folded(naming, option, value) if value else None
         target = _named(calls, function, name, attribute) if name else None
         if target and (is_said or search.query.needs_arguments(target)):
             models.setdefault(target, ChosenModel(target, option, words))
-
-    add(default_text(options[option]))
-    for command in search.commands_of(calls.path):
-        if words := command.by_option(options).get(option):
-            add(value_in(words), words)
-    for words in variants(options[option]):
-        add(value_in(words), words, is_said=False)
     return [*models.values()]
 
 
@@ -153,7 +146,8 @@ def _in_table(calls: FileNames, function: ast.expr) -> Iterator[ChosenModel]:
         if target := search.target_of(symbol):
             yield ChosenModel(target, option.attr, value=entry.name)
     registered = () if entries else search.registered.items()
-    values = _values(here, option.attr) if registered else None
+    is_declared = bool(registered) and option.attr in here.text.options
+    values = {value for value, *_ in _values(here, option.attr)} if is_declared else None
     for name, classes in registered:
         if values is not None and name not in values:
             continue
@@ -172,15 +166,16 @@ def called_by(value: ast.expr) -> ast.expr:
     return value
 
 
-def _values(calls: FileNames, option: str) -> set[str | None] | None:
-    """The values that an option of a script has by default, by its choices, or in commands; None
-    where another file declares it."""
+def _values(calls: FileNames, option: str) -> Iterator[tuple[str | None, tuple[str, ...], bool]]:
+    """The values that an option of a script has by default, as commands say, and by its choices:
+    each with the words of a command that give it, and whether it is more than offered."""
     options = calls.text.options
-    if option not in options:
-        return None
-    commands = (command.by_option(options) for command in calls.search.commands_of(calls.path))
-    given = [words[option] for words in commands if option in words]
-    return {default_text(options[option]), *map(value_in, [*variants(options[option]), *given])}
+    yield default_text(options[option]), (), True
+    for command in calls.search.commands_of(calls.path):
+        if words := command.by_option(options).get(option):
+            yield value_in(words), words, True
+    for words in variants(options[option]):
+        yield value_in(words), words, False
 
 
 def _key(node: ast.expr) -> tuple[ast.expr, ast.expr] | None:
