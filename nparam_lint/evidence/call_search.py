@@ -111,10 +111,12 @@ class CallSearch:
         for target in query.targets:
             if target.is_path and target.callable and not does_work(tail(target.callable)):
                 self.by_name[tail(target.callable)].append(target)
-        self.builders = self.find_builders()
-        self.getters = {*self.find_getters()}
-        self.words = {name.encode() for name in (*self.by_name, *self.getters)}
-        self.words |= {owner.name.encode() for owner, _ in self.builders}
+
+    @cached_property
+    def words(self) -> set[bytes]:
+        """What stands in each file that has a call of a wanted model, by its name."""
+        owners = {owner.name for owner, _ in self.builders}
+        return {name.encode() for name in (*self.by_name, *self.getters, *owners)}
 
     @cached_property
     def with_lazy_layers(self) -> set[str]:
@@ -122,8 +124,10 @@ class CallSearch:
         tree = self.discovery.tree
         return {path for path in tree.files if b"nn.Lazy" in tree.source(path)}
 
-    def find_getters(self) -> Iterator[str]:
+    @cached_property
+    def getters(self) -> set[str]:
         """The names of the functions that return classes of wanted models: `model_class(name)`."""
+        getters: set[str] = set()
         for path in sorted(self.discovery.tree.files):
             returned = _RETURNED.findall(self.discovery.tree.source(path))
             names = {name.decode() for name in returned} & self.by_name.keys()
@@ -133,9 +137,11 @@ class CallSearch:
                 if isinstance(node, ast.FunctionDef) and any(
                     tail(dotted_name(value)) in names for value in given if value
                 ):
-                    yield node.name
+                    getters.add(node.name)
+        return getters
 
-    def find_builders(self) -> dict[tuple[Symbol, str], BuildMethod]:
+    @cached_property
+    def builders(self) -> dict[tuple[Symbol, str], BuildMethod]:
         """The methods of config classes that give a wanted model each: `Config().build()`."""
         builders: dict[tuple[Symbol, str], BuildMethod] = {}
         tree = self.discovery.tree

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.source_tree import cached_method
-from nparam_lint.evidence.file_calls import CalledFiles
 from nparam_lint.ground.config_outline import Keys, OutlineEntry, outline
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.notation import Target
@@ -24,7 +23,8 @@ from nparam_lint.ground.script_words import CONFIG_PARAMETER
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.evidence import CommandRun, EvidenceQuery
+    from nparam_lint.evidence import CommandRun
+    from nparam_lint.evidence.file_calls import CalledFiles
     from nparam_lint.ground.orders import Recipe
 
 Kind = Literal[
@@ -130,10 +130,12 @@ def _near(paths: list[str], config: str) -> list[str]:
 
 
 class ConfigFiles:
-    """The files of a query that may hold a model of the project."""
+    """The files of a query that may hold a model of the project. `calls`: its Python files, with
+    the calls in each."""
 
-    def __init__(self, query: EvidenceQuery) -> None:
-        self.query = query
+    def __init__(self, calls: CalledFiles) -> None:
+        self.calls = calls
+        self.query = query = calls.query
         self.discovery = query.discovery
         paths = (at for at in query.other_files if at.lower().endswith(CONFIG_SUFFIXES))
         every = [at for at in paths if not at.rpartition("/")[2].startswith(".")]  # of tools
@@ -149,11 +151,6 @@ class ConfigFiles:
         for path in self.paths:
             if (file := self.file(path)) and _MARKS.search(file.text.encode()):
                 yield file
-
-    @cached_property
-    def calls(self) -> CalledFiles:
-        """The Python files, with the calls in each."""
-        return CalledFiles(self.query)
 
     @cached_property
     def uses_argbind(self) -> bool:

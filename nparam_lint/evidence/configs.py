@@ -21,8 +21,8 @@ from nparam_lint.ground.values import Position, Way
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from nparam_lint.evidence import EvidenceQuery
     from nparam_lint.evidence.config_files import ModelNode
+    from nparam_lint.evidence.file_calls import CalledFiles
 
     # A node that describes a model, and how that is built.
     ConfigModel = tuple[ModelNode, Evidence]
@@ -36,8 +36,8 @@ _USUAL = ((), ("model",))  # where the model of a file stands that holds others 
 class ConfigModels:
     """The models that config files describe, as far as it is known what builds them."""
 
-    def __init__(self, query: EvidenceQuery) -> None:
-        self.files = ConfigFiles(query)
+    def __init__(self, calls: CalledFiles) -> None:
+        self.files = ConfigFiles(calls)
         commands = ConfigCommands(self.files)
         self._recipes = ConfigRecipes(self.files, commands)
         self._scripts = ConfigScripts(self.files, commands)
@@ -116,9 +116,9 @@ def _model(node: ModelNode, told: ToldRecipe, rank: int = 0) -> ConfigModel:
     return node, Evidence(node.target, way, recipe.file or node.path, recipe, rank, run=run)
 
 
-def find_configs(query: EvidenceQuery) -> Iterator[Evidence]:
+def find_configs(calls: CalledFiles) -> Iterator[Evidence]:
     """The ways of this kind."""
-    models = ConfigModels(query)
+    models, query = ConfigModels(calls), calls.query
     for node, evidence in models:
         target = evidence.target
         if node.kind == "component" and not query.needs_arguments(target):

@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import dotted_name
-from nparam_lint.evidence.file_calls import CalledFiles
 from nparam_lint.evidence.places import DEFINITIONS, IMPORTS, SourceText
 from nparam_lint.evidence.statements import (
     BUILTINS,
@@ -30,8 +29,9 @@ from nparam_lint.ground.values import Position
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from nparam_lint.evidence import Evidence, EvidenceQuery
+    from nparam_lint.evidence import Evidence
     from nparam_lint.evidence.call_cuts import Cut
+    from nparam_lint.evidence.file_calls import CalledFiles
     from nparam_lint.evidence.places import Place
 
 _DEFINES_CLASS = late_pattern(rb"\bclass\s+\w+\s*\(\s*\w")
@@ -48,10 +48,10 @@ def find_notebooks(files: CalledFiles, _: object) -> Iterator[Evidence]:
                 files.query.not_followed.setdefault(str(Target(path, name)), reason)
 
 
-def recipes_of(query: EvidenceQuery, targets: Mapping[Target, str | None]) -> dict[Target, Recipe]:
+def recipes_of(files: CalledFiles, targets: Mapping[Target, str | None]) -> dict[Target, Recipe]:
     """How to build models of notebooks: with these arguments, or as the first call of each has
     them."""
-    files, recipes = CalledFiles(query), dict[Target, Recipe]()
+    recipes: dict[Target, Recipe] = {}
     for path, inside in grouped(targets, lambda target: target.location).items():
         if (notebook := _notebook(files, path)) is None:
             continue

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from nparam_lint.discover.definitions import Definition
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.evidence import EvidenceQuery
+    from nparam_lint.evidence.file_calls import CalledFiles
     from nparam_lint.evidence.literal_tables import Entry
     from nparam_lint.evidence.named_parameters import FoundFunction, NamedParameter
 
@@ -38,11 +39,12 @@ _METHOD = late_pattern(
 )
 
 
-def find_sizes(query: EvidenceQuery) -> Iterator[Evidence]:
+def find_sizes(files: CalledFiles) -> Iterator[Evidence]:
     """The ways of this kind; of each size of a model the first that was found, those that need no
     setup first."""
     ways: dict[tuple[Target, str], Evidence] = {}
-    for evidence in sorted(_Sizes(query).ways(), key=lambda way: way.recipe.setup is not None):
+    every = _Sizes(files.query).ways()
+    for evidence in sorted(every, key=lambda way: way.recipe.setup is not None):
         ways.setdefault((evidence.target, evidence.way.name), evidence)
     yield from ways.values()
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from nparam_lint.ground.notation import Target
 
 # Those that read config files and tables; and those that read calls.
-DECLARED: tuple[Callable[[EvidenceQuery], Iterable[Evidence]], ...] = (find_configs, find_sizes)
+DECLARED: tuple[Callable[[CalledFiles], Iterable[Evidence]], ...] = (find_configs, find_sizes)
 CALLED: tuple[Callable[[CalledFiles, set[Target]], Iterable[Evidence]], ...] = (
     find_calls,
     find_texts,
@@ -36,12 +36,12 @@ CALLED: tuple[Callable[[CalledFiles, set[Target]], Iterable[Evidence]], ...] = (
 def find_evidence(query: EvidenceQuery) -> Iterator[Evidence]:
     """All that the files of a project say, that of one target in the order in which it is to be
     tried."""
+    files = CalledFiles(query)
     declared: list[Evidence] = []
     with rare_collection():
         for find in DECLARED:
             with Aside("a part of what configs and tables say of models"):
-                declared.extend(find(query))
-        files = CalledFiles(query)
+                declared.extend(find(files))
         every = [*declared, *called(files)]
         with Aside("scripts that may have to be run"):
             every.extend([*script_runs.ScriptRuns(files, every)])

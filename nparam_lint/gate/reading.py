@@ -32,7 +32,7 @@ from nparam_lint.discover.files import (
     named_files,
     reader,
 )
-from nparam_lint.evidence import EvidenceQuery, configs, notebooks
+from nparam_lint.evidence import EvidenceQuery, configs, file_calls, notebooks
 from nparam_lint.gate import inside
 from nparam_lint.gate.candidates import (
     Candidate,
@@ -352,7 +352,8 @@ def config_files(session: Session) -> list[str]:
 def config_models(discovery: Discovery, session: Session) -> configs.ConfigModels:
     """The models of the project's config files."""
     paths = listed(session, list_configs, list_texts)
-    return configs.ConfigModels(EvidenceQuery(discovery, (), paths, reader(session.root)))
+    query = EvidenceQuery(discovery, (), paths, reader(session.root))
+    return configs.ConfigModels(file_calls.CalledFiles(query))
 
 
 def known_kinds(
@@ -379,7 +380,7 @@ def known_kinds(
         locations = dict.fromkeys(target.location for target in inside)
         files = [path for path in locations if path in query.other_files]
         session.inputs.add_source(str(session.home), files, lambda at: digest(query.content(at)))
-        recipes |= notebooks.recipes_of(query, inside)
+        recipes |= notebooks.recipes_of(every.files.calls, inside)
     for target in by_target.keys() & recipes.keys():
         build = by_target[target].build
         recipe = dataclasses.replace(

@@ -53,6 +53,7 @@ LATE = frozenset(
     evidence.commands
     evidence.configs
     evidence.containment
+    evidence.file_calls
     evidence.named_parameters
     evidence.notebooks
     evidence.object_changes
