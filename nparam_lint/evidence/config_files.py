@@ -6,19 +6,21 @@ import re
 from functools import cached_property
 from itertools import chain
 from posixpath import normpath
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.source_tree import cached_method
+from nparam_lint.evidence import Evidence
 from nparam_lint.ground.config_outline import Keys, OutlineEntry, outline
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, is_below_one, join, parent
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import CONFIG_PARAMETER
+from nparam_lint.ground.values import Position, Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -76,15 +78,6 @@ _LARGEST = 1_000_000  # bytes of a file that is looked at
 _MOST = 1000  # files of one suffix
 
 
-class ToldRecipe(NamedTuple):
-    """How to build the model of a node; `note`, `command`: see `Way`; `run`: that of the script."""
-
-    recipe: Recipe
-    note: str = ""
-    command: str = ""
-    run: CommandRun | None = None
-
-
 class ModelNode(Struct, frozen=True):
     """The node of a config file that describes a model: where it stands, and the `name` of what is
     called to make it, the value of its key `marker`. `symbol`: what the name means. `is_inner`: it
@@ -109,6 +102,13 @@ class ModelNode(Struct, frozen=True):
     def home(self) -> str:
         """The file, or the package, whose names its recipe uses."""
         return "torch" if self.symbol.kind == "outside" else self.symbol.where
+
+    def evidence(
+        self, recipe: Recipe, note: str = "", command: str = "", run: CommandRun | None = None
+    ) -> Evidence:
+        """That its model is built so; `note`, `command`: see `Way`."""
+        way = Way("config", Position(self.path, self.line), self.path, note, command)
+        return Evidence(self.target, way, recipe.file or self.path, recipe, run=run)
 
 
 class ConfigFile(Struct, frozen=True, dict=True):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from nparam_lint.evidence.config_files import ToldRecipe
+from msgspec import structs
+
 from nparam_lint.evidence.hydra_configs import Composed, HydraConfigs
 from nparam_lint.evidence.hydra_resolvers import HydraResolvers
 from nparam_lint.evidence.lightning_configs import LightningConfigs
@@ -18,6 +19,7 @@ from nparam_lint.ground.script_words import WEIGHTS_KEY, WEIGHTS_VALUE
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from nparam_lint.evidence import Evidence
     from nparam_lint.evidence.config_commands import ConfigCommands
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles, ModelNode
     from nparam_lint.ground.config_outline import Keys
@@ -116,18 +118,18 @@ class ConfigRecipes:
         self._resolvers = HydraResolvers(files)
         self.lightning = LightningConfigs(files)
 
-    def recipes(self, node: ModelNode) -> list[ToldRecipe]:
+    def of(self, node: ModelNode) -> list[Evidence]:
         """How to build the model of a node, as its file says it, then with what commands change.
-        Their `file` is the one whose names are used."""
+        The `file` of a recipe is the one whose names are used."""
         file = self.files.file(node.path)
         assert file is not None  # it holds the node
         if node.kind == "hydra":
-            recipes = [self._by_hydra(node, file)]
+            every = [self._by_hydra(node, file)]
         elif node.kind.startswith("lightning"):
-            recipes = [*self._by_lightning(node, file)]
+            every = [*self._by_lightning(node, file)]
         else:
-            recipes = [ToldRecipe(recipe) for recipe in self._plain(node, file)]
-        return [told._replace(recipe=self._importable(told.recipe, node)) for told in recipes]
+            every = [node.evidence(recipe) for recipe in self._plain(node, file)]
+        return [self._importable(evidence, node) for evidence in every]
 
     def _plain(self, node: ModelNode, file: ConfigFile) -> Iterator[Recipe]:
         """The recipe of a node that no command changes, where it is known what builds it."""
@@ -142,22 +144,22 @@ class ConfigRecipes:
         else:
             yield _TEMPLATES[node.kind].recipe(node)
 
-    def _by_lightning(self, node: ModelNode, file: ConfigFile) -> Iterator[ToldRecipe]:
+    def _by_lightning(self, node: ModelNode, file: ConfigFile) -> Iterator[Evidence]:
         """With what scripts link to the model, and with the options of commands."""
         recipe, linked = _TEMPLATES[node.kind].recipe(node), self.lightning.linked(node, file)
         if linked is None:
             return
         recipe = replace(recipe, setup=f"{recipe.setup}\n{linked}") if linked else recipe
         for options, note, command in self._commands.options_for(node):
-            yield ToldRecipe(_with_options(recipe, options), note, command)
+            yield node.evidence(_with_options(recipe, options), note, command)
 
-    def of_wholes(self, nodes: Mapping[str, ModelNode]) -> Iterator[tuple[ModelNode, ToldRecipe]]:
-        """See `HydraConfigs.wholes`; each with its recipe."""
+    def of_wholes(self, nodes: Mapping[str, ModelNode]) -> Iterator[tuple[ModelNode, Evidence]]:
+        """See `HydraConfigs.wholes`; each with how it is built."""
         for node, composed in self._hydra.wholes(nodes):
-            told = self._instantiated(node, composed, is_whole=True)
-            yield node, told._replace(recipe=self._importable(told.recipe, node))
+            evidence = self._instantiated(node, composed, is_whole=True)
+            yield node, self._importable(evidence, node)
 
-    def _by_hydra(self, node: ModelNode, file: ConfigFile) -> ToldRecipe:
+    def _by_hydra(self, node: ModelNode, file: ConfigFile) -> Evidence:
         composed = self._hydra.composed(node, file)
         if composed is None:
             return self._instantiated(node, Composed(_load(file), node.keys), is_whole=False)
@@ -166,7 +168,7 @@ class ConfigRecipes:
             lines = "\n".join([lines, "from omegaconf import OmegaConf", *changes])
         return self._instantiated(node, composed._replace(lines=lines), is_whole=True)
 
-    def _instantiated(self, node: ModelNode, composed: Composed, *, is_whole: bool) -> ToldRecipe:
+    def _instantiated(self, node: ModelNode, composed: Composed, *, is_whole: bool) -> Evidence:
         """As Hydra does it, with what the script of the config changes in it, and in the names of
         the script that registers resolvers, if any does. `is_whole`: see `HydraConfigs.edited`."""
         setup, keys, note, command = composed
@@ -177,7 +179,7 @@ class ConfigRecipes:
         options = ", _recursive_=False" if self._hydra.is_flat(node.path, keys) else ""
         call = f"instantiate(config{_access(keys)}{options})"
         recipe = Recipe(setup=lines, call=call, file=script or node.home)
-        return ToldRecipe(recipe, joined_notes(note, on_edits), command)
+        return node.evidence(recipe, joined_notes(note, on_edits), command)
 
     def _by_target(self, node: ModelNode, file: ConfigFile) -> Recipe:
         """By the project's own `instantiate_from_config`, or as all of them do it."""
@@ -195,15 +197,16 @@ class ConfigRecipes:
         paths = self.files.python_with(definition)
         return min(paths, key=lambda at: (not is_below_one(at, model), len(at)), default=None)
 
-    def _importable(self, recipe: Recipe, node: ModelNode) -> Recipe:
+    def _importable(self, evidence: Evidence, node: ModelNode) -> Evidence:
         """The same, where the names of the config can be imported in any case."""
-        root = self.files.root(node.name)
+        root, recipe = self.files.root(node.name), evidence.recipe
         file = recipe.file or ""
         plans = self.files.discovery.plan(file) if file.endswith(".py") else ()
         if root is None or root in (plans[0].roots if plans else ("", "src")):
-            return recipe
+            return evidence
         line = f"import sys; sys.path.insert(0, {root or '.'!r})"
-        return Recipe(setup=f"{line}\n{recipe.setup}", call=recipe.call, file=recipe.file)
+        recipe = replace(recipe, setup=f"{line}\n{recipe.setup}")
+        return structs.replace(evidence, recipe=recipe)
 
 
 def _with_options(recipe: Recipe, options: Mapping[str, str]) -> Recipe:

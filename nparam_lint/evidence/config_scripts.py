@@ -20,7 +20,7 @@ from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import dotted_name, origin, tail
 from nparam_lint.evidence import CommandRun
 from nparam_lint.evidence.commands import Command
-from nparam_lint.evidence.config_files import ModelNode, ToldRecipe
+from nparam_lint.evidence.config_files import ModelNode
 from nparam_lint.evidence.later_changes import later_changes, note_on_change
 from nparam_lint.evidence.object_changes import (
     is_read,
@@ -49,6 +49,7 @@ from nparam_lint.ground.script_words import CONFIG_OPTION, MAY_READ_CONFIG, RUN_
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from nparam_lint.evidence import Evidence
     from nparam_lint.evidence.config_commands import ConfigCommand, ConfigCommands
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles
     from nparam_lint.evidence.places import Place
@@ -291,7 +292,7 @@ class ConfigScripts:
     def _commands(self) -> list[ConfigCommand]:
         return [item for script in self.scripts for item in self.commands.of(script)]
 
-    def built(self, file: ConfigFile) -> Iterator[tuple[ModelNode, ToldRecipe]]:
+    def built(self, file: ConfigFile) -> Iterator[tuple[ModelNode, Evidence]]:
         """What the script builds that reads this file, as it is and with what commands change in
         it. Its class is that of the call, or the one that the file
         names."""
@@ -320,7 +321,7 @@ class ConfigScripts:
             setup = f"import sys; sys.argv = {words!r}\n{self._environment}{model.setup}"
             recipe = Recipe(setup=setup, call=model.call, file=script)
             run = CommandRun(script, Command((*words[1:],), ""))
-            yield node, ToldRecipe(recipe, model.note, place, run)
+            yield node, node.evidence(recipe, model.note, place, run)
 
     def values_read(self, file: ConfigFile) -> tuple[object, ...]:
         """What its script reads of a file, as far as the call of the model says it: `cfg.model`."""

@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.config_commands import ConfigCommands
-from nparam_lint.evidence.config_files import ConfigFiles, ToldRecipe
+from nparam_lint.evidence.config_files import ConfigFiles
 from nparam_lint.evidence.config_recipes import ConfigRecipes
 from nparam_lint.evidence.config_scripts import ConfigScripts
 from nparam_lint.evidence.config_sections import ConfigSections
 from nparam_lint.evidence.layer_lists import layer_lists
 from nparam_lint.evidence.registry_configs import RegistryConfigs
 from nparam_lint.ground.patterns import late_pattern
-from nparam_lint.ground.values import Position, Way
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from nparam_lint.evidence import Evidence
     from nparam_lint.evidence.config_files import ModelNode
     from nparam_lint.evidence.file_calls import CalledFiles
 
@@ -48,8 +47,8 @@ class ConfigModels:
         """All of them, those of one file from the outside in."""
         marked = {file.path: self.files.nodes(file) for file in self.files}
         wholes = {at: nodes[0] for at, nodes in marked.items() if nodes and not nodes[0].keys}
-        for node, recipe in self._recipes.of_wholes(wholes):
-            yield _model(node, recipe, _CHANGED if recipe.command else 0)
+        for node, evidence in self._recipes.of_wholes(wholes):
+            yield _ranked(node, evidence, _CHANGED if evidence.way.command else 0)
         networks = set[tuple[object, ...]]()
         # What a model is trained with stands for what it is tested with, which is the same; what a
         # text names comes before what is beside it.
@@ -67,24 +66,23 @@ class ConfigModels:
             for node in nodes:
                 if self._is_known(node, networks):
                     continue
-                for number, recipe in enumerate(self._recipes.recipes(node)):
-                    yield _model(node, recipe, _CHANGED if number else 0)
+                for number, evidence in enumerate(self._recipes.of(node)):
+                    yield _ranked(node, evidence, _CHANGED if number else 0)
             file = None if nodes else self.files.file(path)
             built = [*self._scripts.built(file)] if file else []
             values_read = self._scripts.values_read(file) if file and built else ()
             is_known = bool(values_read) and values_read in networks
             networks.add(values_read)
-            for script_node, recipe in built if not is_known else ():
-                rank = _CHANGED if recipe.command else 0 if path in named else _BESIDE
-                yield _model(script_node, recipe, rank)
+            for script_node, evidence in built if not is_known else ():
+                rank = _CHANGED if evidence.way.command else 0 if path in named else _BESIDE
+                yield _ranked(script_node, evidence, rank)
             # A script knows better what else is to be done, if it can be followed: a class that is
             # looked up by its module may not be.
             for node in self._sections.nodes(file) if file else ():
                 if not (built and not node.marker) and not self._is_known(node, networks):
-                    for number, recipe in enumerate(self._recipes.recipes(node)):
-                        yield _model(node, recipe, _CHANGED if number else _BESIDE)
-        for node, by_registry in self._registry:
-            yield _model(node, ToldRecipe(by_registry))
+                    for number, evidence in enumerate(self._recipes.of(node)):
+                        yield _ranked(node, evidence, _CHANGED if number else _BESIDE)
+        yield from self._registry
 
     def _is_known(self, node: ModelNode, networks: set[tuple[object, ...]]) -> bool:
         """Whether another file has the same arguments for a class that a node names, or the node
@@ -109,11 +107,8 @@ class ConfigModels:
             yield path, usual[:1] or models
 
 
-def _model(node: ModelNode, told: ToldRecipe, rank: int = 0) -> ConfigModel:
-    recipe, note, command, run = told
-    way = Way("config", Position(node.path, node.line), node.path, note, command)
-    rank = _INNER if node.is_inner else rank
-    return node, Evidence(node.target, way, recipe.file or node.path, recipe, rank, run=run)
+def _ranked(node: ModelNode, evidence: Evidence, rank: int) -> ConfigModel:
+    return node, replace(evidence, rank=_INNER if node.is_inner else rank)
 
 
 def find_configs(calls: CalledFiles) -> Iterator[Evidence]:

@@ -17,6 +17,7 @@ from nparam_lint.ground.patterns import late_pattern
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from nparam_lint.evidence import Evidence
     from nparam_lint.evidence.config_files import ConfigFiles
 
 _CONFIG = late_pattern(rb"^(_base_\s*=|model\s*=\s*dict\()", re.MULTILINE)
@@ -45,7 +46,7 @@ class RegistryConfigs:
             return "mmengine.config"
         return self.files.query.module_for(min(own, key=len), self._registry)
 
-    def __iter__(self) -> Iterator[tuple[ModelNode, Recipe]]:
+    def __iter__(self) -> Iterator[tuple[ModelNode, Evidence]]:
         for path in sorted(self._tree.files) if self._registry else ():
             source = self._tree.source(path)
             is_part = any(part.startswith("_") for part in path.split("/"))  # configs/_base_
@@ -58,7 +59,8 @@ class RegistryConfigs:
                 recipe = Recipe(
                     setup=setup, call="MODELS.build(config['model'])", file=self._registry
                 )
-                yield ModelNode(path, ("model",), line, "registry", name, symbol), recipe
+                node = ModelNode(path, ("model",), line, "registry", name, symbol)
+                yield node, node.evidence(recipe)
 
     def _model(self, path: str, depth: int) -> tuple[int, str]:
         """The line of a config that sets the model, or names the file that does; and its type."""
