@@ -74,12 +74,10 @@ _CALLED = late_pattern(
 # One by one: an expression is searched for at the speed of memory if its start is a plain text.
 _EACH_LOOK_UP = [
     late_pattern(pattern.encode(), re.MULTILINE)
-    for pattern in (*LOOK_UPS, *BUILDS_IN_TEXT, LOOKED_UP_VALUE)
+    for pattern in (*LOOK_UPS, *BUILDS_IN_TEXT, LOOKED_UP_VALUE, IN_TABLE)
 ]
 # Comments and doctests. These begin with a plain text, too, and look back for the line's start.
 _NO_CODE = late_pattern(rb"\n[ \t]*(#|>>> |\.\.\. ).*")
-_IN_TABLE = late_pattern(IN_TABLE.encode())
-_ENDS = (b"](", b"].", b").")  # of what is looked up there
 _REGISTERED = late_pattern(
     rb"^@(?:[\w.]+\.)?register\w*(?:\((?:name\s*=\s*)?(?:[\"']([^\"'\n]+)[\"'])?.*\))?[ \t]*\n"
     rb"class[ \t]+(\w+)",
@@ -173,8 +171,6 @@ class CallSearch:
         if len(content) > _LARGE:
             return False
         if any(pattern.search(content) for pattern in _EACH_LOOK_UP):
-            return True
-        if any(end in content for end in _ENDS) and _IN_TABLE.search(content):
             return True
         names = self.named_in(content)
         if not names:

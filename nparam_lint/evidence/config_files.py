@@ -152,10 +152,6 @@ class ConfigFiles:
             if (file := self.file(path)) and _MARKS.search(file.text.encode()):
                 yield file
 
-    @cached_property
-    def uses_argbind(self) -> bool:
-        return bool(self.python_with("argbind.bind"))
-
     @cached_method
     def python_with(self, word: str) -> list[str]:
         """The Python files that have a word in them."""
@@ -180,7 +176,7 @@ class ConfigFiles:
         nodes: dict[Keys, ModelNode] = {}
         for keys, line, value in file.entries:
             kind = _KINDS.get(str(keys[-1]))
-            if argument := _OF_CLASS.match(str(keys[0])) if self.uses_argbind else None:
+            if (argument := _OF_CLASS.match(str(keys[0]))) and self.python_with("argbind.bind"):
                 kind, value, keys = "argbind", argument[1], (argument[1], "")
                 if keys[:1] in nodes:
                     continue

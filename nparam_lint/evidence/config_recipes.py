@@ -30,18 +30,24 @@ _LOAD_JSON = "import json\nconfig = json.load(open({path!r}))"
 
 
 class _Template(NamedTuple):
-    """`{path}`: of the config file; `{keys}`: subscripts that give the node; `{name}`: what it
-    calls; `{marker}`: the key that says so. `file`: see `Evidence`; that of what is called, if none
-    is said."""
+    """`{path}`: of the config file; `{keys}`: subscripts that give the node; `{load}`, `{access}`:
+    the lines that read it without weights, and what gives the node then; `{name}`: what it calls;
+    `{marker}`: the key that says so. `file`: see `Evidence`; that of what is called, if none is
+    said."""
 
     setup: str
     call: str
     file: str = ""
 
-    def recipe(self, node: ModelNode) -> Recipe:
-        keys = "".join(f"[{key!r}]" for key in node.keys)
-        name = node.symbol.name.removeprefix(f"{self.file}.")
-        values = {"path": node.path, "keys": keys, "name": name, "marker": node.marker}
+    def recipe(self, node: ModelNode, file: ConfigFile) -> Recipe:
+        values = {
+            "path": node.path,
+            "keys": "".join(f"[{key!r}]" for key in node.keys),
+            "load": _load(file),
+            "access": _access(node.keys),
+            "name": node.symbol.name.removeprefix(f"{self.file}."),
+            "marker": node.marker,
+        }
         setup, call = self.setup.format_map(values), self.call.format_map(values)
         return Recipe(setup=setup or None, call=call, file=self.file or node.home)
 
@@ -60,6 +66,7 @@ _TEMPLATES: dict[str, _Template] = {
     "type": _BY_KEYS,
     "component": _BY_KEYS,
     "section": _Template(_LOAD_YAML, "{name}(**config)"),
+    "target": _Template("{load}", "{name}(**config{access}.get('params', {{}}))"),
     # As LightningCLI does it; what its `trainer` and `data` need is not needed here.
     "lightning": _Template(
         "import yaml\n"
@@ -80,6 +87,10 @@ _TEMPLATES["lightning arguments"] = _TEMPLATES["lightning"]._replace(
 )
 # What a project defines to build its configs by, and how it is used.
 _BUILDERS: dict[str, tuple[str, _Template]] = {
+    "target": (
+        "def instantiate_from_config(",
+        _Template("{load}", "instantiate_from_config(config{access})"),
+    ),
     # As PoinTr and its kin do it: `model: {NAME: PointNet, width: 64}}`.
     "named": (
         "def build_model_from_cfg(",
@@ -133,20 +144,19 @@ class ConfigRecipes:
 
     def _plain(self, node: ModelNode, file: ConfigFile) -> Iterator[Recipe]:
         """The recipe of a node that no command changes, where it is known what builds it."""
-        if node.kind == "target":
-            yield self._by_target(node, file)
-        elif node.kind in _BUILDERS:  # by what the project defines for its configs
-            definition, template = _BUILDERS[node.kind]
-            if builder := self._builder(definition, node.home):
-                yield template._replace(file=builder).recipe(node)
+        definition, by_project = _BUILDERS.get(node.kind, ("", None))
+        builder = self._builder(definition, node.home) if by_project else None
+        if by_project and builder:
+            yield by_project._replace(file=builder).recipe(node, file)
         elif node.kind == "architectures" and node.symbol.kind == "outside":
-            yield _BY_TRANSFORMERS.recipe(node)
-        else:
-            yield _TEMPLATES[node.kind].recipe(node)
+            yield _BY_TRANSFORMERS.recipe(node, file)
+        elif node.kind in _TEMPLATES:
+            yield _TEMPLATES[node.kind].recipe(node, file)
 
     def _by_lightning(self, node: ModelNode, file: ConfigFile) -> Iterator[Evidence]:
         """With what scripts link to the model, and with the options of commands."""
-        recipe, linked = _TEMPLATES[node.kind].recipe(node), self.lightning.linked(node, file)
+        recipe = _TEMPLATES[node.kind].recipe(node, file)
+        linked = self.lightning.linked(node, file)
         if linked is None:
             return
         recipe = replace(recipe, setup=f"{recipe.setup}\n{linked}") if linked else recipe
@@ -180,16 +190,6 @@ class ConfigRecipes:
         call = f"instantiate(config{_access(keys)}{options})"
         recipe = Recipe(setup=lines, call=call, file=script or node.home)
         return node.evidence(recipe, joined_notes(note, on_edits), command)
-
-    def _by_target(self, node: ModelNode, file: ConfigFile) -> Recipe:
-        """By the project's own `instantiate_from_config`, or as all of them do it."""
-        access = _access(node.keys)
-        builder = self._builder("def instantiate_from_config(", node.home)
-        if builder:
-            call = f"instantiate_from_config(config{access})"
-            return Recipe(setup=_load(file), call=call, file=builder)
-        call = f"{node.symbol.name}(**config{access}.get('params', {{}}))"
-        return Recipe(setup=_load(file), call=call, file=node.home)
 
     def _builder(self, definition: str, model: str) -> str | None:
         """The file that defines what builds a model: of several that in the same directory of the

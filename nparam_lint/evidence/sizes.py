@@ -97,8 +97,11 @@ class _Sizes:
             factory = Target(item.path, item.qualname)
             if item.kind != "factory" or self.query.needs_arguments(factory):
                 continue
-            if target := self.class_of(item.path, item.qualname):
-                makers.setdefault(target, []).append(item)
+            function = self.size_names.file(item.path).functions.get(item.qualname)
+            for product in self.products(function)[:1] if function else ():
+                target = Target(product.where, product.name)
+                if target in self.query.targets and self.query.needs_arguments(target):
+                    makers.setdefault(target, []).append(item)
         for target, items in makers.items():
             for item in items if len(items) > 1 else ():
                 way = Way("size", Position(item.path, item.line, item.column), item.qualname)
@@ -153,21 +156,6 @@ class _Sizes:
                     way = Way("call", Position(item.path, item.line, item.column))
                     recipe = Recipe(call=f"{item.qualname}({switch.name}=False)")
                     yield Evidence(target, way, item.path, recipe)
-
-    def class_of(self, path: str, name: str, depth: int = 0) -> Target | None:
-        """The class, not to be called alone, that a function returns an instance of."""
-        facts = self.models.names.functions(path).get(name)
-        if facts is None or depth >= _DEEP:
-            return None
-        for dotted in facts.returned:
-            symbol = self.models.names.resolve(path, dotted, local=facts.imports)
-            if symbol and symbol.kind == "function":
-                return self.class_of(symbol.where, symbol.name, depth + 1)
-            if symbol and symbol.kind == "class":
-                target = Target(symbol.where, symbol.name)
-                is_stuck = any(item.required for item in self.models.parameters(symbol) or ())
-                return target if is_stuck and target in self.query.targets else None
-        return None
 
     def candidates(self, path: str, source: bytes) -> set[str]:
         """The functions and constructors of a file that may make a model by name."""
