@@ -158,11 +158,6 @@ class ConfigFiles:
         tree = self.discovery.tree
         return [path for path in sorted(tree.files) if word.encode() in tree.source(path)]
 
-    @cached_property
-    def hydra_scripts(self) -> list[str]:
-        """The Python files that name Hydra, those that train first."""
-        return sorted(self.python_with("hydra"), key=lambda path: ("train" not in path, path))
-
     @cached_method
     def file(self, path: str) -> ConfigFile | None:
         try:

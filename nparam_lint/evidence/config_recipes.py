@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, NamedTuple
 from msgspec import structs
 
 from nparam_lint.evidence.hydra_configs import Composed, HydraConfigs
-from nparam_lint.evidence.hydra_resolvers import HydraResolvers
 from nparam_lint.evidence.lightning_configs import LightningConfigs
 from nparam_lint.evidence.object_changes import joined_notes
 from nparam_lint.ground.orders import Recipe
@@ -126,7 +125,6 @@ class ConfigRecipes:
         self.files = files
         self._commands = commands
         self._hydra = HydraConfigs(files)
-        self._resolvers = HydraResolvers(files)
         self.lightning = LightningConfigs(files)
 
     def of(self, node: ModelNode) -> list[Evidence]:
@@ -184,9 +182,9 @@ class ConfigRecipes:
         setup, keys, note, command = composed
         edits, on_edits = self._hydra.edited(node.path, keys, is_whole)
         setup = "\n".join([setup, *edits])
-        script = self._resolvers.script(self._hydra.root(node.path))
-        lines = f"from hydra.utils import instantiate\n{self._resolvers.setup(script)}{setup}"
-        options = ", _recursive_=False" if self._hydra.is_flat(node.path, keys) else ""
+        script = self._hydra.scripts.registering(self._hydra.root(node.path))
+        lines = f"from hydra.utils import instantiate\n{self._hydra.scripts.setup(script)}{setup}"
+        options = ", _recursive_=False" if self._hydra.scripts.is_flat(node.path, keys) else ""
         call = f"instantiate(config{_access(keys)}{options})"
         recipe = Recipe(setup=lines, call=call, file=script or node.home)
         return node.evidence(recipe, joined_notes(note, on_edits), command)

@@ -1,26 +1,20 @@
-"""Where Hydra finds the config files of a project, and how it composes them."""
+"""How Hydra composes the config files of a project."""
 
 from __future__ import annotations
 
-import ast
 import re
 from functools import cached_property
 from itertools import islice, product
-from posixpath import relpath
 from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec.structs import replace
 
-from nparam_lint.discover.source_tree import cached_method
-from nparam_lint.discover.syntax import dotted_name, tail, text_of
+from nparam_lint.discover.syntax import tail
 from nparam_lint.evidence.commands import is_to_fill_in
 from nparam_lint.evidence.config_commands import is_of_run
-from nparam_lint.evidence.config_libraries import folder_and_config, hydra_options, overrides
-from nparam_lint.evidence.hydra_edits import edits
-from nparam_lint.evidence.later_changes import later_changes, note_on_change
-from nparam_lint.evidence.options import keyword
-from nparam_lint.evidence.statements import calls_in
-from nparam_lint.ground.notation import Target
+from nparam_lint.evidence.config_libraries import overrides
+from nparam_lint.evidence.hydra_scripts import HydraMain, HydraScripts
+from nparam_lint.evidence.later_changes import note_on_change
 from nparam_lint.ground.paths import ancestors, join, parent
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import RUN_SETTING
@@ -30,34 +24,13 @@ if TYPE_CHECKING:
 
     from nparam_lint.evidence.commands import Command
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles, ModelNode
-    from nparam_lint.evidence.hydra_edits import ConfigEdit
     from nparam_lint.ground.config_outline import Keys
 
-_COMPUTED = late_pattern(r"""[^,\n]*["']([\w./-]+)["']""")  # ROOT / "configs"
 _PACKAGE = late_pattern(r"#\s*@package\s+(\S+)")
-# A statement, and no `with`: it stays so from when the file is imported.
-_INITIALISES = late_pattern(
-    r"^[ \t]*(hydra\s*\.\s*)?initialize(_config_module|_config_dir)?\s*\(", re.MULTILINE
-)
-_INSTANTIATES = late_pattern(r"\binstantiate\s*\(")
 _SWEEP = 16  # of the values that a command sweeps over
 _DEEP = 4  # files that name another in their defaults lists
 _BESIDE = late_pattern(r"^[ \t]*-[ \t]+([\w/-]+)[ \t]*$", re.MULTILINE)  # in such a list
 _LOGGING = late_pattern(r"override +/?(hydra/)?(job|hydra)_logging\s*:")
-
-
-class _Main(NamedTuple):
-    """What a script says of its configs: their directory, and the file that is composed first."""
-
-    root: str
-    name: str
-
-
-class _Runs(NamedTuple):
-    """The scripts that compose a config first, and the commands that run them."""
-
-    scripts: list[str]
-    commands: list[Command]
 
 
 class Composed(NamedTuple):
@@ -75,91 +48,30 @@ class HydraConfigs:
 
     def __init__(self, files: ConfigFiles) -> None:
         self.files = files
+        self.scripts = HydraScripts(files)
 
     def edited(self, path: str, keys: Keys, is_whole: bool) -> tuple[list[str], str]:
         """What the script of a config changes at these keys: the lines that do it, and a note on
         what they do not do. `is_whole`: the config is there as the script has it, and the keys are
         not just those of the file."""
-        main, file = self._main(path), self.files.file(path)
-        scripts = self.mains[main].scripts[:1] if main else ()
+        main, file = self.scripts.main_of(path), self.files.file(path)
+        scripts = self.scripts.mains[main].scripts[:1] if main else ()
         name = _name(path, main.root) if main else ""
         if main and file and main.name != name and not is_whole:
             keys = (*_package(file, name), *keys)
         else:
             is_whole = True
-        about = [edit for at in scripts for edit in self._edits(at) if edit.is_about(keys)]
+        about = [edit for at in scripts for edit in self.scripts.edits(at) if edit.is_about(keys)]
         lines = [edit.line for edit in about if edit.line and is_whole]
         opened = ["from omegaconf import OmegaConf", "OmegaConf.set_struct(config, False)"]
         places = [edit.at for edit in about if edit.line not in lines]
-        places += [at for script in scripts for at in self._later(script, keys)]
+        places += [at for script in scripts for at in self.scripts.later(script, keys)]
         note = note_on_change(places[0]) if places else ""
         return [*(opened if lines else ()), *lines], note
 
-    @cached_method
-    def _edits(self, script: str) -> list[ConfigEdit]:
-        return [*edits(script, self.files.query.syntax(script))]
-
-    def _later(self, script: str, keys: Keys) -> Iterator[str]:
-        """Where a script changes the model that it has of these keys."""
-        access = "." + ".".join(map(str, keys))
-        calls = self.files.calls.file_calls(script)
-        for place in calls.text.places(_INSTANTIATES) if keys else ():
-            config = ast.unparse(place.call.args[0]) if place.call.args else ""
-            is_about = config.endswith(access)
-            if is_about and (later := later_changes(calls, place, Target(script, ""))):
-                yield later.at
-
-    @cached_property
-    def mains(self) -> dict[_Main, _Runs]:
-        """What the scripts of the project say, those that train first, or the commands that run
-        them; each with these."""
-        mains: dict[_Main, _Runs] = {}
-        for path in self.files.hydra_scripts:
-            commands = self.files.query.commands.of(path)
-            for call in calls_in(self.files.query.syntax(path)):
-                called = dotted_name(call.func)
-                if not (called.endswith("hydra.main") or tail(called) == "initialize"):
-                    continue
-                place, named = keyword(call, "config_path"), keyword(call, "config_name")
-                for command in (None, *commands):
-                    given = hydra_options(command.words if command else ())
-                    folder = given.get("p") or text_of(place)
-                    name = given.get("n") or text_of(named) or "config"
-                    folder = self._folder(path, place, name) if folder is None else folder
-                    if folder is not None and "d" not in given:
-                        root, config = folder_and_config(path, folder)
-                        name = (config or name).split(".yaml")[0]
-                        runs = mains.setdefault(_Main(root, name), _Runs([], []))
-                        runs.scripts.append(path)
-                        runs.commands.extend([command] if command else ())
-        return mains
-
-    def _folder(self, script: str, place: ast.expr | None, name: str) -> str | None:
-        """A directory of configs that is worked out, `str(ROOT / "configs")`, as it is from the
-        script: the nearest one of that name with the config."""
-        match = _COMPUTED.match(ast.unparse(place)) if place else None
-        folders = (join(above, match[1]) for above in ancestors(parent(script)) if match)
-        has_config = (at for at in folders if f"{at}/{name}.yaml" in self.files.paths)
-        folder = next(has_config, None)
-        return folder and relpath(f"/{folder}", f"/{parent(script)}")
-
-    def is_flat(self, path: str, keys: Keys) -> bool:
-        """Whether the script of a config builds what stands at some keys without what is below."""
-        main = self._main(path)
-        key = re.escape(str(keys[-1])) if keys else r"\w+"
-        call = rf"instantiate\(\s*[\w.]*\.{key}\b[^()]*_recursive_\s*=\s*False"
-        texts = map(self.files.query.text, self.mains[main].scripts if main else ())
-        return any(re.search(call, text) for text in texts)
-
-    def _main(self, path: str) -> _Main | None:
-        """The one of a file: in the directory nearest to it."""
-        above = [*ancestors(parent(path))]
-        mains = (main for main in self.mains if main.root in above)
-        return max(mains, key=lambda main: len(main.root), default=None)
-
     def root(self, path: str) -> str:
         """The directory of configs that a file is in."""
-        main = self._main(path)
+        main = self.scripts.main_of(path)
         return main.root if main else parent(path)
 
     def composed(self, node: ModelNode, file: ConfigFile) -> Composed | None:
@@ -167,11 +79,11 @@ class HydraConfigs:
         refers = "${" in file.text
         if not refers and not any(entry.keys == ("defaults",) for entry in file.entries):
             return None
-        main, root = self._main(file.path), self.root(file.path)
+        main, root = self.scripts.main_of(file.path), self.root(file.path)
         name = _name(file.path, root)
         keys = (*_package(file, name), *node.keys)
         if main is None or main.name == name or not refers or "/" not in name:
-            return self._compose(_Main(root, name), keys)
+            return self._compose(HydraMain(root, name), keys)
         return self._with_option(main, name, keys)
 
     def wholes(self, nodes: Mapping[str, ModelNode]) -> Iterator[tuple[ModelNode, Composed]]:
@@ -199,10 +111,10 @@ class HydraConfigs:
                     changed = {**options, **_defaults(file)}
                     yield from self._choices(main, file, changed, nodes, composed)
 
-    def _commanded(self, main: _Main) -> Iterator[tuple[Composed, dict[str, str]]]:
+    def _commanded(self, main: HydraMain) -> Iterator[tuple[Composed, dict[str, str]]]:
         """A script's config as each command says it that changes more than the run, and the groups
         of which that chooses an option, itself or by a file that it names."""
-        for command, words in self._variants(self.mains[main].commands):
+        for command, words in self._variants(self.scripts.mains[main].commands):
             keys = [word.lstrip("+~").partition("=")[0] for word in words]
             if all(map(is_of_run, keys)) or any(map(is_to_fill_in, words)):
                 continue
@@ -228,14 +140,14 @@ class HydraConfigs:
             yield from ((command, [*each]) for each in islice(product(*values), _SWEEP))
 
     @cached_property
-    def _firsts(self) -> dict[_Main, ConfigFile]:
+    def _firsts(self) -> dict[HydraMain, ConfigFile]:
         """The files that are composed first, as far as they are there."""
-        files = ((m, self.files.file(join(m.root, f"{m.name}.yaml"))) for m in self.mains)
+        files = ((m, self.files.file(join(m.root, f"{m.name}.yaml"))) for m in self.scripts.mains)
         return {main: file for main, file in files if file}
 
     def _choices(
         self,
-        main: _Main,
+        main: HydraMain,
         file: ConfigFile,
         options: Mapping[str, str],
         nodes: Mapping[str, ModelNode],
@@ -264,7 +176,7 @@ class HydraConfigs:
         inherited = (self._inherited(path, nodes, depth + 1) for path in paths)
         return nodes.get(path) or next(filter(None, inherited), None)
 
-    def _with_option(self, main: _Main, name: str, keys: Keys) -> Composed:
+    def _with_option(self, main: HydraMain, name: str, keys: Keys) -> Composed:
         """A script's config with an option of a group: of `model` where it has one of that, though
         the option is `grl/small`."""
         first = self._firsts.get(main)
@@ -274,7 +186,7 @@ class HydraConfigs:
         plus = "" if group in chosen else "+"
         return self._compose(main, keys, f"{plus}{group}={option}")
 
-    def _compose(self, main: _Main, keys: Keys, *changes: str) -> Composed:
+    def _compose(self, main: HydraMain, keys: Keys, *changes: str) -> Composed:
         words = dict(self._filled_in(main, changes))
         changes = (*changes, *words)
         if self._has_own_logging:  # by a plugin that a model does not need
@@ -286,7 +198,7 @@ class HydraConfigs:
             f"with initialize_config_dir(os.path.abspath({main.root!r}), version_base=None):\n"
             f"    config = compose({main.name!r}{arguments})"
         )
-        if self._is_initialised:
+        if self.scripts.is_initialised:
             lines = (
                 "from hydra.core.global_hydra import GlobalHydra\n"
                 "own, GlobalHydra.instance().hydra = GlobalHydra.instance().hydra, None\n"
@@ -296,7 +208,7 @@ class HydraConfigs:
         notes = (f"{word} as in {place}" for word, place in words.items() if place)
         return Composed(lines, keys, "; ".join(notes))
 
-    def _filled_in(self, main: _Main, changes: Sequence[str]) -> Iterator[tuple[str, str]]:
+    def _filled_in(self, main: HydraMain, changes: Sequence[str]) -> Iterator[tuple[str, str]]:
         """What a config leaves to commands: the word of one, with its place; for a group that none
         chooses an option of, the word that leaves it out."""
         chosen = [word.partition("=")[0] for word in changes]
@@ -308,18 +220,12 @@ class HydraConfigs:
             if value == "???" and is_of_model and key not in chosen:
                 words = (
                     (word, command.place)
-                    for command in self.mains[main].commands
+                    for command in self.scripts.mains[main].commands
                     for word in command.words
                     if word.startswith(f"{key}=") and "$" not in word
                 )
                 if filled := next(words, (f"~{group}", "") if group else None):
                     yield filled
-
-    @cached_property
-    def _is_initialised(self) -> bool:
-        """Whether the project itself initialises Hydra, which refuses to be asked once more."""
-        texts = map(self.files.query.text, self.files.hydra_scripts)
-        return any(map(_INITIALISES.search, texts))
 
     @cached_property
     def _has_own_logging(self) -> bool:
