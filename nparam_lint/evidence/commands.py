@@ -231,20 +231,19 @@ class Commands:
         `folder`: the directory that it is run in."""
         words = tuple(self._from_root(word, command.place, folder) for word in command.words)
         command = command._replace(words=words, folder=folder)
+
+        def with_file(at: int, file: str, flag: str = "") -> Command:
+            filled = (*words[:at], f"{flag}={file}" if flag else file, *words[at + 1 :])
+            return command._replace(words=filled, place=f"{command.place} with {file}")
+
         for at, word in enumerate(words):
             flag, _, path = word.rpartition("=")
-            files = self._meant_by(path.removeprefix("./"), parent(command.place))
-            for file in files:
-                whole = f"{flag}={file}" if flag else file
-                filled = (*words[:at], whole, *words[at + 1 :])
-                yield command._replace(words=filled, place=f"{command.place} with {file}")
-            if files:
+            if files := self._meant_by(path.removeprefix("./"), parent(command.place)):
+                yield from (with_file(at, file, flag) for file in files)
                 return
         yield command
         for at, word in enumerate(words):
-            for file in self._beside(word.removeprefix("./")):
-                filled = (*words[:at], file, *words[at + 1 :])
-                yield command._replace(words=filled, place=f"{command.place} with {file}")
+            yield from (with_file(at, file) for file in self._beside(word.removeprefix("./")))
 
     def is_config(self, path: str) -> bool:
         """Whether this is a config file of the project, which may be one in Python."""

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from nparam_lint.evidence import Evidence
-    from nparam_lint.evidence.config_commands import ConfigCommands
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles, ModelNode
     from nparam_lint.ground.config_outline import Keys
 
@@ -121,9 +120,8 @@ _BY_TRANSFORMERS = _Template(
 class ConfigRecipes:
     """Makes the recipe for each node of the config files."""
 
-    def __init__(self, files: ConfigFiles, commands: ConfigCommands) -> None:
+    def __init__(self, files: ConfigFiles) -> None:
         self.files = files
-        self._commands = commands
         self._hydra = HydraConfigs(files)
         self.lightning = LightningConfigs(files)
 
@@ -158,7 +156,7 @@ class ConfigRecipes:
         if linked is None:
             return
         recipe = replace(recipe, setup=f"{recipe.setup}\n{linked}") if linked else recipe
-        for options, note, command in self._commands.options_for(node):
+        for options, note, command in self.lightning.options_for(node):
             yield node.evidence(_with_options(recipe, options), note, command)
 
     def of_wholes(self, nodes: Mapping[str, ModelNode]) -> Iterator[tuple[ModelNode, Evidence]]:

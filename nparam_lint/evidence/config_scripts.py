@@ -20,6 +20,7 @@ from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import dotted_name, origin, tail
 from nparam_lint.evidence import CommandRun
 from nparam_lint.evidence.commands import Command
+from nparam_lint.evidence.config_commands import config_commands
 from nparam_lint.evidence.config_files import ModelNode
 from nparam_lint.evidence.later_changes import later_changes, note_on_change
 from nparam_lint.evidence.object_changes import (
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from nparam_lint.evidence import Evidence
-    from nparam_lint.evidence.config_commands import ConfigCommand, ConfigCommands
+    from nparam_lint.evidence.config_commands import ConfigCommand
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles
     from nparam_lint.evidence.places import Place
 
@@ -138,9 +139,8 @@ def _options_before(place: Place, source: SourceText) -> Iterator[ast.Name]:
 class ConfigScripts:
     """The scripts of a project that read config files."""
 
-    def __init__(self, files: ConfigFiles, commands: ConfigCommands) -> None:
+    def __init__(self, files: ConfigFiles) -> None:
         self.files = files
-        self.commands = commands
 
     @cached_property
     def scripts(self) -> dict[str, ScriptModel]:
@@ -290,7 +290,8 @@ class ConfigScripts:
 
     @cached_property
     def _commands(self) -> list[ConfigCommand]:
-        return [item for script in self.scripts for item in self.commands.of(script)]
+        query = self.files.query
+        return [item for script in self.scripts for item in config_commands(query, script)]
 
     def built(self, file: ConfigFile) -> Iterator[tuple[ModelNode, Evidence]]:
         """What the script builds that reads this file, as it is and with what commands change in

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from nparam_lint.evidence.config_commands import ConfigCommands
 from nparam_lint.evidence.config_files import ConfigFiles
 from nparam_lint.evidence.config_recipes import ConfigRecipes
 from nparam_lint.evidence.config_scripts import ConfigScripts
@@ -37,9 +36,8 @@ class ConfigModels:
 
     def __init__(self, calls: CalledFiles) -> None:
         self.files = ConfigFiles(calls)
-        commands = ConfigCommands(self.files)
-        self._recipes = ConfigRecipes(self.files, commands)
-        self._scripts = ConfigScripts(self.files, commands)
+        self._recipes = ConfigRecipes(self.files)
+        self._scripts = ConfigScripts(self.files)
         self._sections = ConfigSections(self.files)
         self._registry = RegistryConfigs(self.files)
 

@@ -195,11 +195,15 @@ class FileNames:
     def class_of(self, variable: str) -> Symbol | None:
         """The class of the project of which every value of a variable is an object, as far as
         calls of it, and of its methods, tell."""
-        values = [node.value for node in self.assignments.get(variable, ())]
-        names = [dotted_name(v.func) if isinstance(v, ast.Call) else "" for v in values]
+        names = self.makers(variable)
         symbols = {self.resolve(name) if name and self.is_bound(name) else None for name in names}
         classes = {owner_of(symbol) if symbol else None for symbol in symbols}
         return classes.pop() if len(classes) == 1 else None
+
+    def makers(self, variable: str) -> list[str]:
+        """The names of what is called for each value of a variable; "" for another value."""
+        values = (node.value for node in self.assignments.get(variable, ()))
+        return [dotted_name(v.func) if isinstance(v, ast.Call) else "" for v in values]
 
     @cached_property
     def assignments(self) -> dict[str, list[ast.Assign | ast.AnnAssign]]:
@@ -251,8 +255,7 @@ class FileNames:
     def reads_ini(self, name: str) -> bool:
         """Whether this is a method of a parser of INI files that reads one."""
         holder, _, method = name.rpartition(".")
-        values = [node.value for node in self.assignments.get(holder, ())]
-        makers = {tail(dotted_name(v.func)) if isinstance(v, ast.Call) else "" for v in values}
+        makers = {tail(name) for name in self.makers(holder)}
         return method.startswith("read") and bool(makers) and makers <= _INI_PARSERS
 
     def is_bound(self, dotted: str) -> bool:

@@ -1,27 +1,43 @@
 """What LightningCLI makes of a config file besides what that says: the class that a script gives
-it, and the arguments that the script links to others."""
+it, the arguments that the script links to others, and the options of commands."""
 
 from __future__ import annotations
 
 import ast
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.syntax import dotted_name, tail, text_of
+from nparam_lint.evidence.config_commands import config_commands
 from nparam_lint.evidence.config_files import ModelNode
 from nparam_lint.evidence.options import keyword
 from nparam_lint.evidence.statements import calls_in
+from nparam_lint.ground.notation import Target
+from nparam_lint.ground.paths import parent
+from nparam_lint.ground.patterns import late_pattern
+from nparam_lint.ground.script_words import RUN_SETTING, WEIGHTS_KEY
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from nparam_lint.discover.definitions import Parameter
     from nparam_lint.discover.name_resolution import Symbol
+    from nparam_lint.evidence.config_commands import ConfigCommand
     from nparam_lint.evidence.config_files import ConfigFile, ConfigFiles
     from nparam_lint.ground.config_outline import Keys
 
 _CLI = "LightningCLI"
 _MODEL, _INIT = "model", "init_args"
+_OPTION = late_pattern(r"--([A-Za-z_]\w*(?:\.\w+)+)[= ](?!-)([^$<>]+)$")
+
+
+class GivenOptions(NamedTuple):
+    """What options of a command set below a node, with a note; `command`: where that stands, if it
+    is about the file itself."""
+
+    options: dict[str, str]
+    note: str = ""
+    command: str = ""
 
 
 class LightningConfigs:
@@ -110,6 +126,37 @@ class LightningConfigs:
             lines.append(f"{holder}[{name!r}] = {value}")
         return "\n".join(lines)
 
+    @cached_property
+    def _commands(self) -> list[ConfigCommand]:
+        """The commands of all scripts: any may be one of LightningCLI."""
+        scripts = sorted(self.files.discovery.tree.files)
+        return [item for at in scripts for item in config_commands(self.files.query, at)]
+
+    def options_for(self, node: ModelNode) -> list[GivenOptions]:
+        """None where the file gives all that the model needs, then those of the commands that name
+        it. What is needed, and nothing gives, is as a command gives it for a file beside this
+        one."""
+        called = Target(node.symbol.where, node.symbol.name)
+        parameters = self.files.query.parameters_of(called)
+        required = {item.name for item in parameters if item.required}
+        for keys, _ in self.files.values_below(node):
+            required -= {str(next((key for key in keys if key != _INIT), ""))}
+        of_file = [] if required else [GivenOptions({})]
+        beside: list[GivenOptions] = []
+        for command in self._commands:
+            options = _options_below(node.keys, command.words)
+            needed = {name: value for name, value in options.items() if name in required}
+            if len(needed) < len(required):
+                continue
+            if command.config == node.path:
+                is_change = needed or not all(RUN_SETTING.match(tail(name)) for name in options)
+                if is_change and options not in [given.options for given in of_file]:
+                    of_file.append(GivenOptions(options, "", command.place))
+            elif parent(command.config) == parent(node.path):
+                note = f"{', '.join(needed)} as in {command.place} for {command.config}"
+                beside.append(GivenOptions(needed, note))
+        return of_file or beside[:1] or [GivenOptions({})]
+
     def _parameters(self, symbol: Symbol | None) -> Sequence[Parameter]:
         return (self.files.discovery.models.parameters(symbol) if symbol else None) or ()
 
@@ -143,3 +190,19 @@ class LightningConfigs:
 def _argument(call: ast.Call, number: int, name: str) -> ast.expr | None:
     value = keyword(call, f"{name}_class")
     return value or (call.args[number] if len(call.args) > number else None)
+
+
+def _options_below(keys: Keys, words: Sequence[str]) -> dict[str, str]:
+    """The values that options of a command set for what is at these keys, but for weights:
+    `--model.net.depth=164`, or `--model.net.init_args.depth 164`, which is the same."""
+    start = _name(keys) + "."
+    pairs = zip(words, (*words[1:], "-"), strict=False)
+    texts = (word if "=" in word else f"{word} {value}" for word, value in pairs)
+    matches = (match for text in texts if (match := _OPTION.match(text)))
+    options = {_name(match[1].split(".")): match[2] for match in matches}
+    given = {name: value for name, value in options.items() if not WEIGHTS_KEY.search(name)}
+    return {n.removeprefix(start): value for n, value in given.items() if n.startswith(start)}
+
+
+def _name(keys: Iterable[object]) -> str:
+    return ".".join(str(key) for key in keys if key != _INIT)
