@@ -10,7 +10,7 @@ from functools import lru_cache
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.syntax import dotted_name, tail
+from nparam_lint.discover.syntax import decorators, dotted_name, tail
 from nparam_lint.ground.paths import parent
 from nparam_lint.ground.patterns import late_pattern
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.discover.syntax import Function
+    from nparam_lint.ground.config_outline import Keys
 
 # What changes the config that it is given.
 CHANGES_GIVEN = late_pattern(r"OmegaConf\.(?:resolve|update|set_struct|set_readonly)$")
@@ -62,8 +63,7 @@ _COMPOSE = "__import__('hydra').compose"
 def takes_options(function: Function, text: str) -> bool:
     """Whether a library hands the options of a command line to a function of a text as arguments:
     `@click.command()`, `typer.run(main)`."""
-    decorators = (tail(dotted_name(getattr(d, "func", d))) for d in function.decorator_list)
-    if any(name in ("command", "option", "argument") for name in decorators):
+    if not {"command", "option", "argument"}.isdisjoint(map(tail, decorators(function))):
         return True
     return function.name in _given(_RUNS, text)
 
@@ -152,6 +152,20 @@ def hydra_options(words: Sequence[str]) -> dict[str, str]:
     """What a command for Hydra says of its configs: p, n or d, for their path, name or directory,
     and the value."""
     return dict(_HYDRA_OPTION.findall(" ".join(words)))
+
+
+def accessed(node: ast.expr) -> tuple[str, Keys]:
+    """`config` and `("model", "dim")` of `config.model.dim` or `config["model"].dim`; "" for a key
+    that is worked out, and for another thing than a name."""
+    keys: list[str | int] = []
+    while isinstance(node, (ast.Attribute, ast.Subscript)):
+        match node:
+            case ast.Attribute(attr=key) | ast.Subscript(slice=ast.Constant(str(key) | int(key))):
+                keys.insert(0, key)
+            case _:
+                keys.insert(0, "")
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else "", tuple(keys)
 
 
 def overrides(words: Sequence[str]) -> list[str]:

@@ -22,6 +22,7 @@ from nparam_lint.evidence import CommandRun
 from nparam_lint.evidence.commands import Command
 from nparam_lint.evidence.config_commands import config_commands
 from nparam_lint.evidence.config_files import ModelNode
+from nparam_lint.evidence.config_libraries import accessed
 from nparam_lint.evidence.later_changes import later_changes, note_on_change
 from nparam_lint.evidence.object_changes import (
     is_read,
@@ -111,17 +112,10 @@ class ScriptModel(Struct, frozen=True):
 
 def _keys_read(call: ast.Call) -> frozenset[str]:
     """The keys that a call reads of a config: `build(cfg.model.net)`, `build(config["model"])`."""
-    keys = set()
-    for value in values_given(call):
-        steps: list[str] = []
-        while isinstance(value, (ast.Attribute, ast.Subscript)):
-            if isinstance(value, ast.Attribute):
-                steps.append(value.attr)
-            elif isinstance(value.slice, ast.Constant):
-                steps.append(str(value.slice.value))
-            value = value.value
-        is_of_object = isinstance(value, ast.Name) and value.id == "self"  # `self.cfg.model`
-        keys.update(steps[: len(steps) - is_of_object][-1:])
+    keys: set[str] = set()
+    for name, steps in map(accessed, values_given(call)):
+        named = [str(step) for step in steps if step != ""]
+        keys.update(named[name == "self" :][:1])  # `self.cfg.model`
     return frozenset(keys)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import FUNCTIONS, decorators, dotted_name, flat, tail, text_of
-from nparam_lint.evidence.config_libraries import folder_and_config, hydra_options
+from nparam_lint.evidence.config_libraries import accessed, folder_and_config, hydra_options
 from nparam_lint.evidence.later_changes import later_changes
 from nparam_lint.evidence.options import keyword
 from nparam_lint.evidence.statements import calls_in, loads, stores, targets_of
@@ -154,7 +154,8 @@ class HydraScripts:
                     break
                 places = targets_of(node) if isinstance(node, (ast.Assign, ast.AugAssign)) else ()
                 for place in places:
-                    if keys := _keys(place, config):
+                    name, keys = accessed(place)
+                    if keys and name == config:
                         is_whole = id(node) in always and loads(node) <= {config}
                         is_whole = is_whole and not _calls(node)
                         line = f"{config} = config; {ast.unparse(node)}" if is_whole else ""
@@ -222,12 +223,3 @@ def _always(body: list[ast.stmt]) -> Iterator[ast.stmt]:
     """The statements that no condition holds back."""
     for node in body:
         yield from _always(node.body) if isinstance(node, ast.With) else [node]
-
-
-def _keys(place: ast.expr, config: str) -> Keys:
-    """`("model", "dim")` of `config.model.dim`, `config["model"].dim`; empty for another."""
-    keys: list[str | int] = []
-    while isinstance(place, (ast.Attribute, ast.Subscript)):
-        key = place.attr if isinstance(place, ast.Attribute) else getattr(place.slice, "value", "")
-        keys, place = [key, *keys], place.value
-    return tuple(keys) if isinstance(place, ast.Name) and place.id == config else ()
