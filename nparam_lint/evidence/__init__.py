@@ -210,6 +210,12 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
             plain_parsers.written_plainly(tree) if plain_parsers.IS_UNUSUAL.search(text) else tree
         )
 
+    @cached_method
+    def python_with(self, word: str) -> list[str]:
+        """The Python files that have a word in them."""
+        tree = self.discovery.tree
+        return [path for path in sorted(tree.files) if word.encode() in tree.source(path)]
+
     @cached_property
     def size_names(self) -> named_parameters.NamedParameters:
         """The names of sizes that functions take."""

@@ -119,8 +119,7 @@ class CallSearch:
     @cached_property
     def with_lazy_layers(self) -> set[str]:
         """The files that name layers which get their shapes when a model is run."""
-        tree = self.discovery.tree
-        return {path for path in tree.files if b"nn.Lazy" in tree.source(path)}
+        return {*self.query.python_with("nn.Lazy")}
 
     @cached_property
     def getters(self) -> set[str]:
@@ -401,14 +400,12 @@ class CallSearch:
         `parents=[main.get_args_parser()]`."""
         stem = path.rpartition("/")[2].removesuffix(".py").encode()
         imports = re.compile(rb"\b(import|from)[ \t]+\.?(\w+\.)*%s\b" % re.escape(stem))
-        extending = (
-            other for other, text in self.extending.items() if stem in text and imports.search(text)
-        )
         main = join(parent(path), "__main__.py")  # of `python -m package`
-        is_main = main in self.discovery.tree.files and imports.search(
-            self.discovery.tree.source(main)
-        )
-        scripts = dict.fromkeys((path, *([main] if is_main else ()), *extending))
+        mains = [main] if main in self.discovery.tree.files else []
+        source = self.discovery.tree.source
+        others = [*mains, *self.query.python_with("parents=")]
+        importing = [at for at in others if stem in source(at) and imports.search(source(at))]
+        scripts = dict.fromkeys((path, *importing))
         commands = (command for script in scripts for command in self.query.commands.of(script))
         return [command for command in commands if HELP.isdisjoint(command.words)]
 
@@ -426,13 +423,6 @@ class CallSearch:
             if not any(map(is_to_fill_in, command.words)):
                 commands.setdefault(tuple(of_model), command)
         return [*commands.values()]
-
-    @cached_property
-    def extending(self) -> dict[str, bytes]:
-        """The files with a parser that has the options of others, with their content."""
-        tree = self.discovery.tree
-        sources = {path: tree.source(path) for path in sorted(tree.files)}
-        return {path: source for path, source in sources.items() if b"parents=" in source}
 
     def needs_nothing(self, target: Target, call: ast.Call) -> bool:
         """Whether a call says no more than the name of the model does."""

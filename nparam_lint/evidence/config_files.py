@@ -153,12 +153,6 @@ class ConfigFiles:
                 yield file
 
     @cached_method
-    def python_with(self, word: str) -> list[str]:
-        """The Python files that have a word in them."""
-        tree = self.discovery.tree
-        return [path for path in sorted(tree.files) if word.encode() in tree.source(path)]
-
-    @cached_method
     def file(self, path: str) -> ConfigFile | None:
         try:
             content = self.query.read(path)[: _LARGEST + 1]
@@ -171,7 +165,9 @@ class ConfigFiles:
         nodes: dict[Keys, ModelNode] = {}
         for keys, line, value in file.entries:
             kind = _KINDS.get(str(keys[-1]))
-            if (argument := _OF_CLASS.match(str(keys[0]))) and self.python_with("argbind.bind"):
+            if (argument := _OF_CLASS.match(str(keys[0]))) and self.query.python_with(
+                "argbind.bind"
+            ):
                 kind, value, keys = "argbind", argument[1], (argument[1], "")
                 if keys[:1] in nodes:
                     continue

@@ -190,7 +190,7 @@ class ConfigRecipes:
     def _builder(self, definition: str, model: str) -> str | None:
         """The file that defines what builds a model: of several that in the same directory of the
         top, and the one with the shortest path."""
-        paths = self.files.python_with(definition)
+        paths = self.files.query.python_with(definition)
         return min(paths, key=lambda at: (not is_below_one(at, model), len(at)), default=None)
 
     def _importable(self, evidence: Evidence, node: ModelNode) -> Evidence:

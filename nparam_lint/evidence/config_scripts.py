@@ -139,7 +139,7 @@ class ConfigScripts:
     @cached_property
     def scripts(self) -> dict[str, ScriptModel]:
         models: dict[str, ScriptModel] = {}
-        python_with = self.files.python_with
+        python_with = self.files.query.python_with
         for path in dict.fromkeys([*python_with("add_argument"), *python_with(_FIRST_ARGUMENT)]):
             source = self.files.discovery.tree.source(path)
             has_option = _HAS_OPTION.search(source) or _FIRST_ARGUMENT.encode() in source
@@ -354,7 +354,7 @@ class ConfigScripts:
     def _environment(self) -> str:
         """What torchrun says to a process, where scripts do not work without."""
         tree = self.files.discovery.tree
-        paths = self.files.python_with("LOCAL_RANK")
+        paths = self.files.query.python_with("LOCAL_RANK")
         if any(_LOCAL_RANK.search(tree.source(path)) for path in paths):
             return "import os; os.environ['LOCAL_RANK'] = '0'\n"
         return ""

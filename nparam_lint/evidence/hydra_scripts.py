@@ -77,7 +77,7 @@ class HydraScripts:
     @cached_property
     def paths(self) -> list[str]:
         """The Python files that name it."""
-        paths = self.files.python_with("hydra")
+        paths = self.files.query.python_with("hydra")
         return sorted(paths, key=lambda path: ("train" not in path, path))
 
     # --- what they have composed ------------------------------------------------------------------

@@ -45,8 +45,8 @@ def layer_lists(files: ConfigFiles) -> Iterator[Evidence]:
     listing = [file for at in files.paths if (file := files.file(at)) and _lists_layers(file)]
     if not listing:
         return
-    copies = files.python_with("def yaml_model_load(")  # of ultralytics
-    is_read = bool(copies or files.python_with(_IMPORT))
+    copies = files.query.python_with("def yaml_model_load(")  # of ultralytics
+    is_read = bool(copies or files.query.python_with(_IMPORT))
     classes = [
         (definition, parameter.name, _words(match[1]))
         for definition in files.discovery.definitions

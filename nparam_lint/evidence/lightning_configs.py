@@ -51,7 +51,7 @@ class LightningConfigs:
         """The models that scripts give LightningCLI, each with the data module beside it."""
         classes: dict[Symbol, Symbol | None] = {}
         resolve = self.files.discovery.models.names.resolve
-        for path in self.files.python_with(_CLI):
+        for path in self.files.query.python_with(_CLI):
             syntax = self.files.query.syntax(path)
             subclasses = {
                 node.name
@@ -73,7 +73,7 @@ class LightningConfigs:
     def _links(self) -> list[tuple[Keys, Keys]]:
         """(source, target) of what scripts link as it is when it is parsed."""
         links: list[tuple[Keys, Keys]] = []
-        for path in self.files.python_with("link_arguments("):
+        for path in self.files.query.python_with("link_arguments("):
             for call in calls_in(self.files.query.syntax(path)):
                 names = [text_of(value) for value in call.args]
                 is_late = text_of(keyword(call, "apply_on")) == "instantiate"

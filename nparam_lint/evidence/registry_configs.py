@@ -35,12 +35,12 @@ class RegistryConfigs:
     @cached_property
     def _registry(self) -> str | None:
         """The file that defines the registry."""
-        return min(self.files.python_with("MODELS = Registry("), key=len, default=None)
+        return min(self.files.query.python_with("MODELS = Registry("), key=len, default=None)
 
     @cached_property
     def _reader(self) -> str:
         """The module whose `Config` reads them: mmengine's, or what the project has of its own."""
-        paths = self.files.python_with("def fromfile(")
+        paths = self.files.query.python_with("def fromfile(")
         own = [path for path in paths if b"\nclass Config" in self._tree.source(path)]
         if not (own and self._registry):
             return "mmengine.config"
