@@ -10,7 +10,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.name_resolution import Symbol
-from nparam_lint.discover.source_tree import cached_method
+from nparam_lint.discover.source_tree import cached_method, reachable
 from nparam_lint.discover.syntax import (
     FUNCTIONS,
     annotation_names,
@@ -129,12 +129,10 @@ class CallSearch:
             returned = _RETURNED.findall(self.discovery.tree.source(path))
             names = {name.decode() for name in returned} & self.by_name.keys()
             for node in self.query.syntax(path).body if names else ():
-                values = flat(node.body) if isinstance(node, ast.FunctionDef) else ()
-                given = (item.value for item in values if isinstance(item, ast.Return))
-                if isinstance(node, ast.FunctionDef) and any(
-                    tail(dotted_name(value)) in names for value in given if value
-                ):
-                    getters.add(node.name)
+                if isinstance(node, ast.FunctionDef):
+                    given = (item.value for item in flat(node.body) if isinstance(item, ast.Return))
+                    if any(tail(dotted_name(value)) in names for value in given if value):
+                        getters.add(node.name)
         return getters
 
     @cached_property
@@ -319,10 +317,8 @@ class CallSearch:
     def text_of(self, target: Target) -> str:
         """That of its file, and of those of the functions that get one of its arguments as it is:
         `def build_model(args): return build(args)`."""
-        functions = [Symbol("function", target.location, target.callable)]
-        for function in functions:  # and what these hand on in turn
-            functions += [other for other in self.handed_on(function) if other not in functions]
-        paths = dict.fromkeys(function.where for function in functions)
+        function = Symbol("function", target.location, target.callable)
+        paths = dict.fromkeys(each.where for each in reachable([function], self.handed_on))
         return "\n".join(map(self.query.text, paths))
 
     def handed_on(self, function: Symbol) -> Iterator[Symbol]:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from nparam_lint.discover.name_resolution import Symbol
-from nparam_lint.discover.source_tree import cached_method
+from nparam_lint.discover.source_tree import cached_method, reachable
 from nparam_lint.evidence import Evidence
 from nparam_lint.ground.config_outline import Keys, OutlineEntry, outline
 from nparam_lint.ground.grouping import grouped
@@ -237,8 +237,8 @@ class ConfigFiles:
     def class_in(self, file: ConfigFile) -> tuple[Symbol | None, int]:
         """The class of the project that the file names somewhere, or one that it is based on, and
         the line."""
-        files, line = [file], 0
-        for each in files:
+        line = 0
+        for each in reachable([file], self._bases):
             for entry in each.entries:
                 name = entry.value
                 if not _NAME.match(name):
@@ -247,16 +247,14 @@ class ConfigFiles:
                     if symbol and symbol.kind != "outside" and self.makes_model(symbol):
                         return symbol, line or entry.line
             line = 1  # what a base says stands nowhere in the file
-            files += self._bases(each, files)
         return None, 1
 
-    def _bases(self, file: ConfigFile, visited: Sequence[ConfigFile]) -> Iterator[ConfigFile]:
-        """The files that a file is based on, but for those that were visited."""
-        for entry in file.entries:
-            if _BASE.match(str(entry.keys[0])) and entry.value.endswith(CONFIG_SUFFIXES):
-                base = self.file(normpath(join(parent(file.path), entry.value)))
-                if base and base not in visited:
-                    yield base
+    def _bases(self, file: ConfigFile) -> Iterator[ConfigFile]:
+        """The files that a file is based on."""
+        for keys, _, value in file.entries:
+            is_base = _BASE.match(str(keys[0])) and value.endswith(CONFIG_SUFFIXES)
+            if is_base and (base := self.file(normpath(join(parent(file.path), value)))):
+                yield base
 
     def makes_model(self, symbol: Symbol) -> bool:
         """Whether calling this gives a model."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Literal
 
 from nparam_lint.discover.definitions import Containment
 from nparam_lint.discover.name_resolution import Symbol
+from nparam_lint.discover.source_tree import reachable
 from nparam_lint.discover.syntax import tail
 from nparam_lint.ground.patterns import late_pattern
 
@@ -58,14 +59,8 @@ def find_containment(discovery: Discovery) -> Containment:
 
 
 def _reached(outer: str, direct: Mapping[str, Iterable[str]]) -> set[str]:
-    reached: set[str] = set()
-    stack = [*direct[outer]]
-    while stack:
-        part = stack.pop()
-        if part != outer and part in direct and part not in reached:
-            reached.add(part)
-            stack += direct[part]
-    return reached
+    reached = reachable(direct[outer], lambda part: direct.get(part, ()))
+    return (direct.keys() & reached) - {outer}
 
 
 class _Bodies:
