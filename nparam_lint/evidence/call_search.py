@@ -264,12 +264,6 @@ class CallSearch:
                 classes.setdefault((name or owner).decode(), []).append(symbol)
         return classes
 
-    @cached_property
-    def renamed(self) -> dict[str, list[Symbol]]:
-        """Those of them that are registered by another name."""
-        every = self.registered.items()
-        return {name: classes for name, classes in every if classes[0].name != name}
-
     def note_of(
         self,
         target: Target,

@@ -286,14 +286,14 @@ class ConfigFiles:
     def registered(self, name: str, config: str) -> Symbol | None:
         """The class of a name that the project registers; if it registers none, the one it has. Of
         several the one in the same directory of the top as the config."""
-        registered = chain.from_iterable(self.calls.registered.values())
-        paths = _near([symbol.where for symbol in registered if symbol.name == name], config)
-        renamed = [] if paths else self.calls.renamed.get(name, [])
-        if len(renamed) == 1:
-            return renamed[0]
-        return (
-            Symbol("class", paths[0], name) if len(paths) == 1 else self.class_named(name, config)
-        )
+        registered = self.calls.registered
+        every = chain.from_iterable(registered.values())
+        paths = _near([symbol.where for symbol in every if symbol.name == name], config)
+        if len(paths) == 1:
+            return Symbol("class", paths[0], name)
+        renamed = [symbol for symbol in registered.get(name, ()) if symbol.name != name]
+        is_renamed = len(renamed) == 1 and not paths
+        return renamed[0] if is_renamed else self.class_named(name, config)
 
     @cached_property
     def _classes(self) -> dict[str, list[str]]:

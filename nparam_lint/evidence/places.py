@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from nparam_lint.discover.source_tree import cached_method
+from nparam_lint.discover.source_tree import cached_method, reachable
 from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, flat, is_main, tail
 from nparam_lint.evidence.arguments import arguments_known
 from nparam_lint.evidence.inheritance import inherited_statements, methods_of, with_bound_methods
@@ -228,14 +228,12 @@ class SourceText(Struct, dict=True):
         those that it uses read when they run."""
         if not self.changing:
             return set()
-        names: set[str] = set()
-        todo = [name]
-        while todo:
-            node = self.definitions.get(todo.pop())
-            fresh = loads(node) - names
-            names |= fresh
-            todo += fresh & self.definitions.keys()
-        return names & self.changing
+
+        def used(each: str) -> set[str]:
+            return loads(self.definitions.get(each))
+
+        names = reachable(used(name), used)
+        return self.changing.intersection(names)
 
     @cached_property
     def changing(self) -> set[str]:
