@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections import Counter
-from functools import cache, cached_property
+from functools import cached_property
 from itertools import islice, product
 from operator import itemgetter
 from posixpath import normpath
@@ -143,7 +143,7 @@ class Commands:
         self._texts = dict.fromkeys(query.other_files)  # in their order
         self._readme = query.readme
         self._modules = query.discovery.tree.files  # among which configs may be
-        self._read = cache(query.content)
+        self._read = query.content
         self._directories = Directories(self._modules, self._texts)
         self._seen: set[str] = set()  # folders of Python configs
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 
-from nparam_lint.discover.source_tree import cached_method
+from nparam_lint.discover.source_tree import cached_method, cyclic_method
 from nparam_lint.discover.syntax import (
     FUNCTIONS,
     Function,
@@ -157,24 +157,19 @@ class NamedParameters:
     def __init__(self, query: EvidenceQuery) -> None:
         self._query = query
         self.names = query.discovery.models.names
-        self._active: set[tuple[str, str]] = set()
 
     @cached_method
     def file(self, path: str) -> SizeFile:
         return SizeFile(path, self._query.text(path), self._query.syntax(path))
 
-    @cached_method
+    @cyclic_method(None)
     def of(self, path: str, qualname: str) -> NamedParameter | None:
         """The first parameter of the function that names a size. A cycle has none."""
         function = self.file(path).functions.get(qualname)
-        if function is None or (path, qualname) in self._active:
+        if function is None:
             return None
-        self._active.add((path, qualname))
-        try:
-            parameters = (self._named_by(function, item) for item in function.parameters)
-            return next(filter(None, parameters), None)
-        finally:
-            self._active.discard((path, qualname))
+        parameters = (self._named_by(function, item) for item in function.parameters)
+        return next(filter(None, parameters), None)
 
     def _named_by(self, function: FoundFunction, parameter: ast.arg) -> NamedParameter | None:
         """The names that a parameter may have."""

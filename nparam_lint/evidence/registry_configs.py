@@ -8,6 +8,7 @@ from functools import cached_property
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
+from nparam_lint.discover.source_tree import cyclic_method
 from nparam_lint.discover.syntax import text_of
 from nparam_lint.evidence.config_files import ModelNode
 from nparam_lint.ground.orders import Recipe
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.config_files import ConfigFiles
 
 _CONFIG = late_pattern(rb"^(_base_\s*=|model\s*=\s*dict\()", re.MULTILINE)
-_DEEP = 5  # files that are read one for the other
 
 
 class RegistryConfigs:
@@ -30,7 +30,6 @@ class RegistryConfigs:
     def __init__(self, files: ConfigFiles) -> None:
         self.files = files
         self._tree = files.discovery.tree
-        self._models: dict[str, tuple[int, str]] = {}  # many configs have one base
 
     @cached_property
     def _registry(self) -> str | None:
@@ -52,7 +51,7 @@ class RegistryConfigs:
             is_part = any(part.startswith("_") for part in path.split("/"))  # configs/_base_
             if is_part or not _CONFIG.search(source):
                 continue
-            line, name = self._model(path, 0)
+            line, name = self._model(path)
             symbol = self.files.registered(name, path) if line else None
             if symbol:
                 setup = f"from {self._reader} import Config\nconfig = Config.fromfile({path!r})"
@@ -62,24 +61,22 @@ class RegistryConfigs:
                 node = ModelNode(path, ("model",), line, "registry", name, symbol)
                 yield node, node.evidence(recipe)
 
-    def _model(self, path: str, depth: int) -> tuple[int, str]:
+    @cyclic_method((0, ""))  # many configs have one base
+    def _model(self, path: str) -> tuple[int, str]:
         """The line of a config that sets the model, or names the file that does; and its type."""
-        if path in self._models or depth > _DEEP or path not in self._tree.files:
-            return self._models.get(path, (0, ""))
         line, name = 0, ""
-        for node in self.files.query.syntax(path).body:
+        for node in self.files.query.syntax(path).body if path in self._tree.files else ():
             target = node.targets[0] if isinstance(node, ast.Assign) else None
             if not isinstance(node, ast.Assign) or not isinstance(target, ast.Name):
                 continue
             if target.id == "_base_":
                 for base in _texts(node.value):
-                    if inherited := self._model(normpath(join(parent(path), base)), depth + 1)[1]:
+                    if inherited := self._model(normpath(join(parent(path), base)))[1]:
                         line, name = node.lineno, inherited
             elif target.id == "model" and isinstance(node.value, ast.Call):
                 kinds = (_texts(item.value) for item in node.value.keywords if item.arg == "type")
                 line, name = node.lineno, next((text for kind in kinds for text in kind), name)
-        self._models[path] = (line, name) if name else (0, "")
-        return self._models[path]
+        return (line, name) if name else (0, "")
 
 
 def _texts(node: ast.expr) -> list[str]:

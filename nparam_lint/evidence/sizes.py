@@ -104,7 +104,7 @@ class _Sizes:
                     makers.setdefault(target, []).append(item)
         for target, items in makers.items():
             for item in items if len(items) > 1 else ():
-                way = Way("size", Position(item.path, item.line, item.column), item.qualname)
+                way = Way("size", item.position, item.qualname)
                 yield Evidence(target, way, item.path, Recipe(call=f"{item.qualname}()"))
 
     def method_factories(self) -> Iterator[Evidence]:
@@ -153,7 +153,7 @@ class _Sizes:
                 parameters = item.parameters or ()
                 switch = next((p for p in parameters if WEIGHTS_SWITCH.match(p.name)), None)
                 if switch and switch.default == "True":
-                    way = Way("call", Position(item.path, item.line, item.column))
+                    way = Way("call", item.position)
                     recipe = Recipe(call=f"{item.qualname}({switch.name}=False)")
                     yield Evidence(target, way, item.path, recipe)
 
