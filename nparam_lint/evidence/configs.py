@@ -66,7 +66,7 @@ class ConfigModels:
                     continue
                 for number, evidence in enumerate(self._recipes.of(node)):
                     yield _ranked(node, evidence, _CHANGED if number else 0)
-            file = None if nodes else self.files.file(path)
+            file = None if nodes else whole
             built = [*self._scripts.built(file)] if file else []
             values_read = self._scripts.values_read(file) if file and built else ()
             is_known = bool(values_read) and values_read in networks
