@@ -29,11 +29,9 @@ from nparam_lint.ground.time_limit import TooSlow, time_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from typing import Protocol
 
     from nparam_lint.analysis.closed_forms.observations import (
         BuildHistory,
-        NamedParameter,
         Point,
         Value,
         Variable,
@@ -41,18 +39,7 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.paths import PathTree
     from nparam_lint.analysis.closed_forms.traced_runs import Run
     from nparam_lint.analysis.closed_forms.verified_forms import PathForm
-    from nparam_lint.count.measured import Traces
-
-    class TracedModel(Protocol):
-        """`hints`: whole numbers in its source."""
-
-        @property
-        def hints(self) -> Sequence[int]: ...
-
-        def trace(
-            self, batches: Sequence[Sequence[Point]], base: Point, seconds: float
-        ) -> Sequence[Traces | None]: ...
-        def selected(self, parameters: Sequence[NamedParameter]) -> Sequence[Sequence[int]]: ...
+    from nparam_lint.analysis.model_builder import Model
 
 
 NONE = "no closed form found"
@@ -86,7 +73,7 @@ def shallow(history: BuildHistory, first: Built) -> dict[str, Value]:
 
 def derive(
     history: BuildHistory,
-    traces: TracedModel,
+    model: Model,
     case: Point | None = None,
     learned: Learned | None = None,
 ) -> list[Derived]:
@@ -100,10 +87,10 @@ def derive(
     forms: list[ClosedForm] | NoForm = NoForm(LATE)
     with suppress(TooSlow), time_limit(max(learned.seconds_left, limits.LEAST_SECONDS)):
         small = shallow(history, first)
-        forms = _attempt(history, traces, learned, small)
+        forms = _attempt(history, model, learned, small)
         none = forms if isinstance(forms, NoForm) else NoForm(NONE)
         while isinstance(forms, NoForm) and not learned.is_late and learned.pin(forms.lost):
-            forms = _attempt(history, traces, learned, small)
+            forms = _attempt(history, model, learned, small)
         if not isinstance(forms, NoForm):
             # That of a smaller model may be another one; the count of one call is no form.
             is_form = forms[0].total.names or not learned.pinned
@@ -127,7 +114,7 @@ def derive(
 
 
 def _attempt(
-    history: BuildHistory, traces: TracedModel, learned: Learned, small: Mapping[str, Value]
+    history: BuildHistory, model: Model, learned: Learned, small: Mapping[str, Value]
 ) -> list[ClosedForm] | NoForm:
     """With what is pinned as it is in the call. `small`: the values to begin with."""
     ((call, first),) = history.build([{}])
@@ -135,14 +122,14 @@ def _attempt(
     open_ = [v for v in history.variables if v.is_number and v.name not in learned.pinned]
     numbers = [replace(v, base=small.get(v.name, v.base)) for v in open_]
     tracer = Tracer(
-        lambda batches: traces.trace(batches, {**call, **tracer.base}, learned.seconds_left),
-        traces.selected,
+        lambda batches: model.trace(batches, {**call, **tracer.base}, learned.seconds_left),
+        model.selected,
         numbers,
         is_late=lambda: learned.is_late,
         history=history,
     )
     derivation = Derivation(
-        tracer, traces.hints, learned, is_large=len(first.tensors) >= limits.LARGE_MODEL
+        tracer, model.hints, learned, is_large=len(first.tensors) >= limits.LARGE_MODEL
     )
     return derivation.run({n: call[n] for n in tracer.base})
 
@@ -151,13 +138,13 @@ def _attempt(
 
 
 def derive_all(
-    history: BuildHistory, traces: TracedModel, *, every_combination: bool
+    history: BuildHistory, model: Model, *, every_combination: bool
 ) -> tuple[list[Derived], list[str]]:
     """(the forms, the base's case first; the names of choices that have an effect but were
     skipped). `every_combination`: of the choices; otherwise each choice that has an effect is
     changed alone, to the values that give other parameters."""
     learned = Learned()
-    forms = derive(history, traces, learned=learned)
+    forms = derive(history, model, learned=learned)
     if isinstance(forms[0], NoForm):
         return forms, []
     switches = [v for v in history.variables if not v.is_number and v.choices]
@@ -180,7 +167,7 @@ def derive_all(
     of_call = [(form.total, {*form.rules}) for form in forms if isinstance(form, ClosedForm)]
     for case in cases:
         if any(differs(value, history.base[name]) for name, value in case.items()):
-            more_forms = [] if learned.is_late else derive(history, traces, case, learned)
+            more_forms = [] if learned.is_late else derive(history, model, case, learned)
             if learned.is_late and not any(isinstance(form, ClosedForm) for form in more_forms):
                 skipped += [name for name in case if name not in skipped]
                 continue
