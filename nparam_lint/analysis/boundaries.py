@@ -7,7 +7,7 @@ from itertools import combinations, zip_longest
 from typing import TYPE_CHECKING
 
 from nparam_lint.analysis.closed_forms import limits
-from nparam_lint.analysis.closed_forms.conditions import Condition
+from nparam_lint.analysis.closed_forms.conditions import Condition, truth_of
 from nparam_lint.analysis.closed_forms.exploration import LOOP, Exploration, Learned
 from nparam_lint.analysis.closed_forms.observations import differs, variable_of
 from nparam_lint.analysis.closed_forms.polynomial import Operation, Polynomial
@@ -78,7 +78,7 @@ def _extremes(run: Run, form: Polynomial) -> Iterator[Condition]:
     for generator in form.generators:
         if isinstance(generator, Operation) and generator.kind in ("min", "max"):
             condition = Condition(">=", generator.parts[0] - generator.parts[1])
-            yield condition if condition.test()(run.point) else condition.negated
+            yield condition if truth_of(condition)(run.point) else condition.negated
         for part in () if isinstance(generator, str) else generator.parts:
             yield from _extremes(run, part)
 

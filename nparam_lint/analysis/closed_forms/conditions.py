@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from contextlib import suppress
 from fractions import Fraction
+from functools import lru_cache
 from math import gcd
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,7 @@ _NEGATED = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _TURNED = {"<": ">", ">": "<", "<=": ">=", ">=": "<="}
 
 
-class Condition(Struct, frozen=True, dict=True):
+class Condition(Struct, frozen=True):
     """How the form compares with zero. Of whole numbers it has whole coefficients, and is zero
     (`==`), is not (`!=`), or is not below it (`>=`); of floats, all comparisons are possible."""
 
@@ -98,20 +99,6 @@ class Condition(Struct, frozen=True, dict=True):
                 numbers.update(abs(c.numerator) for _, c in part.terms)
         return numbers
 
-    def test(self) -> Test:
-        """Whether it holds at a point, as Python finds it; not where it has no value there."""
-        left, right = (self.form, ZERO) if self.is_whole else _sides(self.form)
-        text = f"lambda point: {at_point(left)} {self.operation} {at_point(right)}"
-        compare: Test = function(text)
-
-        def holds(point: Mapping[str, NameValue]) -> bool:
-            try:
-                return compare(point)
-            except (ArithmeticError, ValueError, TypeError):
-                return False
-
-        return holds
-
     def text(self, order: Sequence[str]) -> str:
         """As in Python, and in budgets as far as these have its functions."""
         operation, form = self.operation, self.form
@@ -141,6 +128,29 @@ class Condition(Struct, frozen=True, dict=True):
             places = {Polynomial.generator(name): place for place, name in enumerate(order)}
             left, right = sorted((left, right), key=lambda side: places.get(side, len(places)))
         return f"{side(left, order)} {operation} {side(right, order)}"
+
+
+@lru_cache(maxsize=4096)  # each is compiled once, and asked at many points
+def truth_of(condition: Condition) -> Test:
+    """Whether it holds at a point, as Python finds it; not where it has no value there."""
+    left, right = (condition.form, ZERO) if condition.is_whole else _sides(condition.form)
+    compare: Test = function(
+        f"lambda point: {at_point(left)} {condition.operation} {at_point(right)}"
+    )
+
+    def holds(point: Mapping[str, NameValue]) -> bool:
+        try:
+            return compare(point)
+        except (ArithmeticError, ValueError, TypeError):
+            return False
+
+    return holds
+
+
+def truth_of_all(conditions: Sequence[Condition]) -> Test:
+    """Whether all of them hold at a point; the last one is asked first."""
+    tests = [truth_of(condition) for condition in reversed(conditions)]
+    return lambda point: all(test(point) for test in tests)
 
 
 def _sides(form: Polynomial) -> tuple[Polynomial, Polynomial]:

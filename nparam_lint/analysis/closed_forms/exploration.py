@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from nparam_lint.analysis.closed_forms import limits
+from nparam_lint.analysis.closed_forms.conditions import truth_of_all
 from nparam_lint.analysis.closed_forms.observations import differs
 from nparam_lint.analysis.closed_forms.paths import Diverged, PathTree, PointSearch
 from nparam_lint.analysis.closed_forms.polynomial import Polynomial
@@ -90,6 +91,7 @@ class Exploration:
     def vary_alone(self) -> list[Run]:
         """Each variable with a few other values, on the path of the call."""
         conditions = [c for c, at in self.base.decisions.items() if at not in self.ignored]
+        holds = truth_of_all(conditions)
         number = 1 if self.is_large else limits.VALUES_ALONE
         points: list[tuple[str, Value]] = []
         for variable in self.tracer.variables:
@@ -97,8 +99,7 @@ class Exploration:
             values = [
                 value
                 for value in self.search.pool(variable)
-                if differs(value, base)
-                and self.tracer.holds(conditions, {**self.base.point, name: value})
+                if differs(value, base) and holds({**self.base.point, name: value})
             ]
             most = 4 * abs(base) + 8 if isinstance(base, int | float) else 0
             near = [v for v in values if isinstance(v, int | float) and v <= most]

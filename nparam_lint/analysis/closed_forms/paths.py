@@ -12,6 +12,7 @@ from msgspec import Struct, field
 
 from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE, compiled
+from nparam_lint.analysis.closed_forms.conditions import truth_of, truth_of_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterator, Sequence
@@ -94,14 +95,14 @@ class PathTree:
                 early, node.runs = node.runs, []  # refused before they came here
                 node.decide(condition)
                 for refused in early:
-                    node.sides[self.tracer.test(condition)(refused.point)].runs.append(refused)
+                    node.sides[truth_of(condition)(refused.point)].runs.append(refused)
             if node.decision not in (condition, condition.negated):
                 raise Diverged(node.runs_below()[0], run)
             node = node.sides[node.decision == condition]
         if node.decision is not None and run.error is None:
             raise Diverged(node.runs_below()[0], run)
         while node.decision is not None:  # refused, where others went on
-            node = node.sides[self.tracer.test(node.decision)(run.point)]
+            node = node.sides[truth_of(node.decision)(run.point)]
         node.runs.append(run)
 
     def leaves(self) -> list[PathNode]:
@@ -169,7 +170,7 @@ class PointSearch:
         """A point that meets all conditions, near to one that meets all but the last."""
         if self.tracer.implied.contradict(conditions):
             return None
-        goal, meets = conditions[-1], self.tracer.test_of(conditions)
+        goal, meets = conditions[-1], truth_of_all(conditions)
         variables = {v.name: v for v in self.tracer.variables}
         names = [n for n in variables if any(n in c.names for c in conditions)]
         goals = sorted(goal.names, key=lambda name: (name in self.repeated, names.index(name)))
@@ -213,7 +214,7 @@ class PointSearch:
             if isinstance(base, int):  # where a table grows with the square, it takes minutes
                 most = max(limits.FURTHEST * base, 64, *self.tracer.constants) + 1
                 pools[name] = [value for value in pool if value <= most]  # type: ignore[operator]
-        meets = self.tracer.test_of(conditions)
+        meets = truth_of_all(conditions)
         edges = [
             (c, [(name, self.solver(c, name)) for name in sorted(c.names & pools.keys())])
             for c in conditions

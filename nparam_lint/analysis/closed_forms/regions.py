@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from nparam_lint.analysis.closed_forms import limits
+from nparam_lint.analysis.closed_forms.conditions import truth_of_all
 from nparam_lint.analysis.closed_forms.implications import solutions, with_value
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Number, Polynomial
 from nparam_lint.analysis.closed_forms.requirements import ArgumentRule
@@ -54,7 +55,7 @@ def cases_of(
     tree: PathTree, forms: Sequence[PathForm], tracer: Tracer, base: Mapping[str, Value]
 ) -> list[FormCase]:
     """The cases, that of the call first, then the more general ones."""
-    form_of_call = next(form for form in forms if tracer.holds(form.leaf.conditions, base))
+    form_of_call = next(form for form in forms if truth_of_all(form.leaf.conditions)(base))
     cases: list[FormCase] = []
 
     def place(form: PathForm) -> tuple[bool, int, int]:
@@ -184,7 +185,7 @@ class _Writer:
         end = limits.LISTED_VALUES
         far = [v for k in range(13, 31) for v in (2**k - 1, 2**k, 2**k + 1, 3 * 2**k)]
         far += [v for c in self.tracer.constants for v in (c - 1, c, c + 1) if v >= end]
-        meets = self.tracer.test_of(conditions)
+        meets = truth_of_all(conditions)
         values = [v for v in range(least, end) if meets({**self.base, name: v})]
         beyond = [v for v in far if meets({**self.base, name: v})]
         if not values or values[-1] - values[0] + 1 != len(values):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from nparam_lint.analysis.closed_forms.compiled_form import at_point, function
-from nparam_lint.analysis.closed_forms.conditions import Condition
+from nparam_lint.analysis.closed_forms.conditions import Condition, truth_of_all
 from nparam_lint.analysis.closed_forms.expressions import argument_of, constant_of
 from nparam_lint.analysis.closed_forms.implications import solutions
 
@@ -55,10 +55,8 @@ class ArgumentRule(Struct, frozen=True):
         return self.certain[0] if len(self.certain) == 1 else None
 
     def test(self) -> Test:
-        tests = [[condition.test() for condition in together] for together in self.alternatives]
-        if [*map(len, tests)] == [1]:
-            return tests[0][0]
-        return lambda point: any(all(test(point) for test in together) for together in tests)
+        tests = [*map(truth_of_all, self.alternatives)]
+        return tests[0] if len(tests) == 1 else lambda point: any(test(point) for test in tests)
 
 
 def pinned_rule(name: str, value: NameValue) -> ArgumentRule:

@@ -22,7 +22,7 @@ from nparam_lint.gate.judge import UNEQUAL
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from nparam_lint.analysis.closed_forms.conditions import Condition, Test
+    from nparam_lint.analysis.closed_forms.conditions import Condition
     from nparam_lint.analysis.closed_forms.observations import (
         BuildHistory,
         NamedParameter,
@@ -105,7 +105,6 @@ class Tracer(Struct, dict=True):
     history: BuildHistory | None = None  # of builds with plain numbers
     runs: dict[tuple[tuple[str, str], ...], Run | None] = field(default_factory=dict)
     constants: set[int] = field(default_factory=set)  # in the conditions
-    _tests: dict[Condition, Test] = field(default_factory=dict)
 
     @cached_property
     def base(self) -> Mapping[str, Value]:
@@ -172,20 +171,6 @@ class Tracer(Struct, dict=True):
                 decisions.setdefault(condition if is_true else condition.negated, place)
         lost = [(kind, table.form(row)) for kind, row in run.lost]
         return Run(point, parameters, decisions, lost, total, error)
-
-    def holds(self, conditions: Sequence[Condition], point: Mapping[str, Value]) -> bool:
-        return self.test_of(conditions)(point)
-
-    def test_of(self, conditions: Sequence[Condition]) -> Test:
-        """Whether all of them hold at a point; the last one is asked first."""
-        tests = [self.test(condition) for condition in reversed(conditions)]
-        return lambda point: all(test(point) for test in tests)
-
-    def test(self, condition: Condition) -> Test:
-        """Whether a condition holds at a point."""
-        if condition not in self._tests:
-            self._tests[condition] = condition.test()
-        return self._tests[condition]
 
     @cached_property
     def implied(self) -> Implications:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from nparam_lint.analysis.closed_forms import limits
+from nparam_lint.analysis.closed_forms.conditions import truth_of_all
 from nparam_lint.analysis.closed_forms.exploration import IN_LOOP, LOOP, UNSEEN, Exploration
 from nparam_lint.analysis.closed_forms.observations import differs
 from nparam_lint.analysis.closed_forms.path_forms import total_form, variables_of
@@ -50,7 +51,7 @@ class PathForms(Exploration):
     """The forms of the paths of a tree."""
 
     def is_of_call(self, form: PathForm) -> bool:
-        return self.tracer.holds(form.leaf.conditions, self.base.point)
+        return self.meets(form.leaf, self.base.point)
 
     def forms(self, tree: PathTree) -> list[PathForm] | None:
         """Those that were verified, that of the call first, then others while there is time; None
@@ -132,7 +133,7 @@ class PathForms(Exploration):
         return 4 * self.base.numbers[name] + limits.DEEP if is_repeated else inf
 
     def meets(self, leaf: PathNode, point: Point) -> bool:
-        return self.tracer.holds(leaf.conditions, point)
+        return truth_of_all(leaf.conditions)(point)
 
     def of_leaf(self, leaf: PathNode, runs: Sequence[Run]) -> list[PathForm]:
         for symbols in self.ways_to_fit(runs) if not self.tracer.is_late() else ():
