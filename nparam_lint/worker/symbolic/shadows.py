@@ -13,7 +13,7 @@ import math
 import types
 
 from ..state import STATE
-from .traced_numbers import Traced, TracedInt, constant, plain, traced_result
+from .traced_numbers import Traced, TracedInt, constant, losing, plain, traced_result
 
 ASKING = ("ceil", "floor", "trunc", "prod")  # they ask a number's own methods
 MATH = ("sqrt", "log", "log2", "log10", "exp", "pow", "isqrt", "gcd", "lcm", "comb", "factorial")
@@ -100,18 +100,6 @@ def function_of_math(original, name):
         if not is_traced(values):
             return original(*values)
         return traced_result(original(*map(plain, values)), name, *values)
-
-    return compute
-
-
-def losing(original, kind):
-    """A function whose result does not say where it comes from."""
-
-    def compute(*values, **more):
-        for value in values:
-            if isinstance(value, Traced):
-                STATE.trace.lose(kind, value.row)
-        return original(*map(plain, values), **more)
 
     return compute
 

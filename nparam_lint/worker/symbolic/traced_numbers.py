@@ -240,12 +240,14 @@ for _sign, _name in ORDER.items():
         setattr(_kind, f"__{_name}__", comparison(_sign, _name))
 
 
-def losing(method):
-    """A method of a plain number, which does not say where its result comes from."""
+def losing(function, kind):
+    """A function, or a method, whose result does not say where it comes from."""
 
-    def call(self, *values, **more):
-        STATE.trace.lose("int()", self.row)
-        return method(plain(self), *values, **more)
+    def call(*values, **more):
+        for value in values:
+            if isinstance(value, Traced):
+                STATE.trace.lose(kind, value.row)
+        return function(*map(plain, values), **more)
 
     return call
 
@@ -254,4 +256,4 @@ for _kind in (TracedInt, TracedFloat):
     for _name, _method in vars(_kind.__base__).items():
         is_method = type(_method) is type(int.to_bytes) and not _name.startswith("_")
         if is_method and getattr(_kind, _name) is _method:
-            setattr(_kind, _name, losing(_method))
+            setattr(_kind, _name, losing(_method, "int()"))
