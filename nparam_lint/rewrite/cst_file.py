@@ -1,5 +1,5 @@
-"""A Python file with other nodes of libcst in it: it stays the same program, and all other text
-stays byte for byte."""
+"""A Python file with other text in some places: it stays the same program, and all other text stays
+byte for byte. libcst says where things stand."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.rewrite.edits import Unsafe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
-Replacements = dict[cst.CSTNode, "Callable[[cst.CSTNode], cst.CSTNode]"]
+TextEdit = tuple[int, int, str]  # from where to where, and what stands there instead
 NEWLINE = late_pattern(r"\r\n|\r|\n")
 
 
 class CstFile:
-    """`spans`: where each node stands; its lines count from 1, its columns from 0. Raises Unsafe
-    for what libcst cannot read and give back as it is."""
+    """`spans`: where each node stands; its lines count from 1, its columns from 0. `lines`: of the
+    text, which begin at its `starts`. Raises Unsafe for what libcst cannot read and give back as
+    it is."""
 
     def __init__(self, source: bytes) -> None:
         self.source = source
@@ -37,42 +38,31 @@ class CstFile:
             raise Unsafe(f"libcst cannot read the file: {str(error).splitlines()[0]}") from None
         except (RecursionError, MemoryError):
             raise Unsafe("the file's expressions are nested too deeply") from None
-        self._starts = line_starts(self.code)
+        self.lines, self.starts = NEWLINE.split(self.code), line_starts(self.code)
 
     def offset(self, node: cst.CSTNode) -> int:
         """Where in the text a node begins."""
         start = self.spans[node].start
-        return self._starts[start.line - 1] + start.column
+        return self.starts[start.line - 1] + start.column
 
     def text(self, node: cst.CSTNode) -> str:
         end = self.spans[node].end
-        return self.code[self.offset(node) : self._starts[end.line - 1] + end.column]
+        return self.code[self.offset(node) : self.starts[end.line - 1] + end.column]
 
     def before(self, node: cst.CSTNode) -> str:
         """What stands before a node on its line."""
-        return self.code[self._starts[self.spans[node].start.line - 1] : self.offset(node)]
+        return self.code[self.starts[self.spans[node].start.line - 1] : self.offset(node)]
 
-    def checked(self, code: str, program: Callable[[ast.Module], str]) -> bytes:
+    def edited(self, edits: Iterable[TextEdit], program: Callable[[ast.Module], str]) -> bytes:
         """The file with other text. `program`: what is to stay the same of it. Raises Unsafe."""
+        code = self.code
+        for start, end, text in sorted(edits, reverse=True):  # what is before stays where it is
+            code = code[:start] + text + code[end:]
         source = code.encode(self.module.encoding)
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
             if program(parsed(self.source)) == program(parsed(source)):
                 return source
         raise Unsafe("the changed file would not be the same program")
-
-
-class Replace(cst.CSTTransformer):
-    """Puts what `replacements` makes of a node into its place."""
-
-    def __init__(self, replacements: Replacements) -> None:
-        super().__init__()
-        self.replacements = replacements
-
-    def on_leave(  # type: ignore[override]
-        self, original_node: cst.CSTNode, updated_node: cst.CSTNode
-    ) -> cst.CSTNode:
-        change = self.replacements.get(original_node)
-        return change(updated_node) if change else updated_node
 
 
 def parsed(source: str | bytes) -> ast.Module:

@@ -6,7 +6,6 @@ Quotes, escapes, prefixes, line endings, encodings and all other text stay byte 
 from __future__ import annotations
 
 import ast
-from functools import partial
 from typing import TYPE_CHECKING
 
 import libcst as cst
@@ -14,14 +13,7 @@ import libcst as cst
 from nparam_lint.discover.claims.docstring_budgets import parse_docstring
 from nparam_lint.discover.scan import scan_source
 from nparam_lint.discover.syntax import docstring_lines
-from nparam_lint.rewrite.cst_file import (
-    NEWLINE,
-    CstFile,
-    Replace,
-    Replacements,
-    line_starts,
-    parsed,
-)
+from nparam_lint.rewrite.cst_file import NEWLINE, CstFile, line_starts, parsed
 from nparam_lint.rewrite.edits import FileEdit, Place, Unsafe, write_all
 
 if TYPE_CHECKING:
@@ -30,6 +22,7 @@ if TYPE_CHECKING:
     from nparam_lint.discover.claims.docstring_budgets import Declared
     from nparam_lint.discover.definitions import Definition
     from nparam_lint.gate.candidates import ProjectSource
+    from nparam_lint.rewrite.cst_file import TextEdit
     from nparam_lint.rewrite.number_style import Restated
 
 _Definition = cst.ClassDef | cst.FunctionDef
@@ -43,20 +36,18 @@ def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, di
     places: set[Place] = set()
     try:
         file = CstFile(source)
-        code = file.code
-        docstrings = filter(None, map(_docstring, _definitions(file)))
-        # From the end, so that what is before stays where it is.
-        for docstring in sorted(docstrings, key=file.offset, reverse=True):
+        edits: list[TextEdit] = []
+        for docstring in filter(None, map(_docstring, _definitions(file))):
             start, literal = file.spans[docstring].start, file.text(docstring)
             new, inside = _with_numbers(literal, (start.line, start.column + 1), changes)
             begin = file.offset(docstring)
-            code = code[:begin] + new + code[begin + len(literal) :]
+            edits.append((begin, begin + len(literal), new))
             places |= inside
         expected = [
             (name, (*budget[:3], changes[place].result) if place in places else budget)
             for place, (name, budget) in _declared(source)
         ]
-        new_source = file.checked(code, _program)
+        new_source = file.edited(edits, _program)
         if [budget for _, budget in _declared(new_source)] != expected:
             raise Unsafe("the changed file would not declare the right budgets")
     except Unsafe as error:
@@ -71,7 +62,7 @@ def add(
     """The source with budgets, as arguments and a value, at the end of each definition's docstring,
     which is made where there is none; and those definitions that cannot be given any, with the
     reason."""
-    replacements: Replacements = {}
+    edits: list[TextEdit] = []
     failures: dict[Definition, str] = {}
     try:
         file = CstFile(source)
@@ -83,10 +74,10 @@ def add(
             try:
                 if key not in nodes:
                     raise Unsafe("it has moved since it was found")
-                replacements |= _with_budgets(file, nodes[key], value)
+                edits += _with_budgets(file, nodes[key], value)
             except Unsafe as error:
                 failures[definition] = str(error)
-        new_source = file.checked(file.module.visit(Replace(replacements)).code, _program)
+        new_source = file.edited(edits, _program)
         expected = [repr(budget) for _, budget in _declared(source)]
         expected += [
             repr((definition.qualname, (arguments, "", "", value)))
@@ -173,45 +164,42 @@ def _program(tree: ast.Module) -> str:
 
 def _with_budgets(
     file: CstFile, node: _Definition, values: Sequence[tuple[str | None, str]]
-) -> Replacements:
-    """The replacement that gives a definition budgets. Raises Unsafe."""
+) -> list[TextEdit]:
+    """The edits that give a definition budgets. Raises Unsafe."""
     lines = [budget_line(*budget) for budget in values]
-    docstring = _docstring(node)
-    newline = file.module.default_newline
+    docstring, suite, newline = _docstring(node), node.body, file.module.default_newline
+    indent = file.before(node) + file.module.default_indent
+    new_line, first = f"{newline}{indent}", file.offset(suite.body[0])
+    edits: list[TextEdit] = []
+    if isinstance(suite, cst.SimpleStatementSuite):  # `class A(B): pass` gets two lines
+        edits.append((first - len(suite.leading_whitespace.value), first, new_line))
     if docstring is None:
-        inner = newline + file.before(node) + file.module.default_indent
-        end = inner if len(lines) > 1 else ""
-        return {node: partial(_with_docstring, f'"""{inner.join(lines)}{end}"""')}
+        literal = f'"""{new_line.join(lines if len(lines) == 1 else [*lines, ""])}"""{newline}'
+        is_apart = False
+        if isinstance(suite, cst.IndentedBlock):
+            first, is_apart = _behind_header(file, suite)
+            literal, indent = file.before(suite.body[0]) + literal, ""
+        # In a class, an empty line follows it.
+        gap = newline if isinstance(node, cst.ClassDef) and not is_apart else ""
+        return [*edits, (first, first, f"{literal}{gap}{indent}")]
     if isinstance(docstring, cst.ConcatenatedString) or docstring.lpar:
         raise Unsafe("its docstring is not one plain literal")
-    indent = file.before(docstring)
-    if indent.strip():  # all on the line of the header
-        indent = file.before(node) + file.module.default_indent
-    literal = _with_lines(docstring, lines, indent, newline)
-    return {docstring: lambda old: old.with_changes(value=literal), node: _in_a_block}
+    if not edits:
+        indent = file.before(docstring)
+    begin, literal = file.offset(docstring), file.text(docstring)
+    return [*edits, (begin, begin + len(literal), _with_lines(docstring, lines, indent, newline))]
 
 
-def _in_a_block(node: cst.CSTNode) -> cst.CSTNode:
-    """`class A(B): pass` over two lines."""
-    assert isinstance(node, _Definition)
-    suite = node.body
-    if not isinstance(suite, cst.SimpleStatementSuite):
-        return node
-    line = cst.SimpleStatementLine(suite.body, trailing_whitespace=suite.trailing_whitespace)
-    return node.with_changes(body=cst.IndentedBlock([line]))
-
-
-def _with_docstring(literal: str, node: cst.CSTNode) -> cst.CSTNode:
-    """A definition with a docstring; in a class, an empty line follows it."""
-    node = _in_a_block(node)
-    assert isinstance(node, _Definition)
-    first, *following = node.body.body
-    assert isinstance(first, cst.BaseStatement)
-    leading = getattr(first, "leading_lines", ())
-    if isinstance(node, cst.ClassDef) and (not leading or leading[0].comment):
-        first = first.with_changes(leading_lines=(cst.EmptyLine(indent=False), *leading))
-    docstring = cst.SimpleStatementLine([cst.Expr(cst.SimpleString(literal))])
-    return node.with_deep_changes(node.body, body=(docstring, first, *following))
+def _behind_header(file: CstFile, block: cst.IndentedBlock) -> tuple[int, bool]:
+    """Where the line behind a definition's header begins, and whether it is empty; comments may
+    stand before the first statement."""
+    first: cst.CSTNode = block.body[0]
+    if isinstance(first, _Definition) and first.decorators:
+        first = first.decorators[0]
+    number = file.spans[first].start.line
+    while (above := file.lines[number - 2].strip()) == "" or above.startswith("#"):
+        number -= 1
+    return file.starts[number - 1], not file.lines[number - 1].strip()
 
 
 # --- the text of a docstring ------------------------------------------------------------------
