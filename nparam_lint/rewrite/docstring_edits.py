@@ -229,40 +229,21 @@ def _with_numbers(
     Escapes and quotes may shift the value to the right of its recorded place. Of the numbers that
     look like it, the right one is the one whose change changes nothing but this value.
     """
-    declared = budgets(literal, at)
-    starts = line_starts(literal)
-    stated_places = sorted(declared.keys() & changes.keys(), reverse=True)
-    offsets = {
-        (line, column): starts[line - at[0]] + column - (at[1] if line == at[0] else 1)
-        for line, column in stated_places
-    }
-    results = {p: (*declared[p][:3], changes[p].result) for p in stated_places}
-    # Nearly always the first is the right one: then a thousand budgets are read twice, not each.
-    at_once = literal
-    for place in stated_places:
-        start = at_once.find(changes[place].old_number, offsets[place])
-        at_once = _replaced(at_once, changes[place], start)
-    if budgets(at_once, at) == declared | results:
-        return at_once, set(stated_places)
+    declared, starts = budgets(literal, at), line_starts(literal)
     places: set[Place] = set()
-    for place in stated_places:
-        change, start = changes[place], offsets[place]
-        expected = declared | {place: results[place]}
+    # From the end, so that what is before stays where it is.
+    for place in sorted(declared.keys() & changes.keys(), reverse=True):
+        change, (line, column) = changes[place], place
+        start = starts[line - at[0]] + column - (at[1] if line == at[0] else 1)
+        expected = declared | {place: (*declared[place][:3], change.result)}
         while (start := literal.find(change.old_number, start)) >= 0:
-            new = _replaced(literal, change, start)
+            new = literal[:start] + change.number + literal[start + len(change.old_number) :]
             if budgets(new, at) == expected:
                 literal, declared = new, expected
                 places.add(place)
                 break
             start += 1
     return literal, places
-
-
-def _replaced(literal: str, change: Restated, start: int) -> str:
-    """The literal with the new number in the place of the old one that begins at `start`."""
-    if start < 0:
-        return literal
-    return literal[:start] + change.number + literal[start + len(change.old_number) :]
 
 
 def _budget(declared: Declared) -> _Budget:
