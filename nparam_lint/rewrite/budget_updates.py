@@ -34,7 +34,7 @@ from nparam_lint.ground.notation import (
 from nparam_lint.ground.notation.expression import Formula
 from nparam_lint.ground.paths import is_doc, relative_path
 from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
-from nparam_lint.rewrite.edits import Edit, Leftover, Plan, edit_files
+from nparam_lint.rewrite.edits import Edit, EditItem, Leftover, Plan, edit_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,10 +51,9 @@ if TYPE_CHECKING:
 _ORIGINS: dict[str, Origin] = {".py": "docstring", ".toml": "config"}
 
 
-class _Rewrite(Struct, frozen=True, eq=False):
+class _Rewrite(EditItem, frozen=True, eq=False):
     """A budget that is to be written, and the change that does it."""
 
-    edit: Edit
     change: Restated
     budget: Budget
 

@@ -11,7 +11,7 @@ import shutil
 import tokenize
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from nparam_lint.ground.values import Origin, Position
 
 Place = tuple[int, int]  # line and column, from 1
-Item = TypeVar("Item", bound="EditItem")
 
 
 class Unsafe(Exception):
@@ -67,13 +66,13 @@ class Leftover(_Declaration, frozen=True):
     count: int | None = None
 
 
-class EditItem(Protocol):
+class EditItem(Struct, frozen=True):
     """What makes an edit."""
 
-    @property
-    def edit(self) -> Edit: ...
+    edit: Edit
 
-    def __hash__(self) -> int: ...
+
+Item = TypeVar("Item", bound=EditItem)
 
 
 class FileEdit(Struct, frozen=True):

@@ -21,7 +21,7 @@ from nparam_lint.ground.notation import Target, read_expression
 from nparam_lint.ground.paths import relative_path
 from nparam_lint.ground.values import Position, Way
 from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, toml_edits
-from nparam_lint.rewrite.edits import Edit, FileEdit, Leftover, Plan, Unsafe, edit_files
+from nparam_lint.rewrite.edits import Edit, EditItem, FileEdit, Leftover, Plan, Unsafe, edit_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -47,12 +47,11 @@ class Wishes(Struct, frozen=True):
     only: str = ""
 
 
-class _New(Struct, frozen=True):
+class _New(EditItem, frozen=True):
     """A budget to write. `edit`: as it stands in the docstring of `definition`, or without one in
     a comment of a config file. `arguments`: of the budget's line. `is_key`: it can stand in the
     config alone."""
 
-    edit: Edit
     definition: Definition | None
     arguments: str | None = None
     is_key: bool = False

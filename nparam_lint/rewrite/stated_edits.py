@@ -8,7 +8,6 @@ from fractions import Fraction
 from textwrap import indent
 from typing import TYPE_CHECKING, TypeAlias
 
-from msgspec import Struct
 from msgspec.structs import astuple, replace
 
 from nparam_lint.count.measured import Measured
@@ -22,7 +21,7 @@ from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import Position
 from nparam_lint.report.style import plural
 from nparam_lint.rewrite import number_style
-from nparam_lint.rewrite.edits import Edit, Leftover, Plan, edit_files
+from nparam_lint.rewrite.edits import Edit, EditItem, Leftover, Plan, edit_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -42,10 +41,9 @@ _IMAGE = late_pattern(r"!\[[^\]]*$")
 _SUFFIXES = {1: "", 10**3: "k", 10**4: "e4", 10**6: "M", 10**9: "B", 10**12: "T"}
 
 
-class _Insertion(Struct, frozen=True):
+class _Insertion(EditItem, frozen=True):
     """A text that takes the place of `old` at a place of a file, or stands before it."""
 
-    edit: Edit
     old: str
     new: str
 
