@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from nparam_lint.gate.candidates import ProjectSource
     from nparam_lint.ground.notation import Selector, Target
 
-# What the next attempt might not repeat.
-_TRANSIENT = ("timed_out", "out_of_memory", "died", "no_worker", "unreadable")
 _ANY_SOURCE = "**/*.py"  # a pattern of git: where it is not known what a build reads
 
 
@@ -212,7 +210,7 @@ class _Walk:
                 measurement = self.measure(whole, target)
                 files.add(os.path.normpath(f"{self.below}/{way.position.path}"))
         count, reason = _count(measurement, self.request.selector)
-        lasts = isinstance(measurement, Measured) or measurement.cause not in _TRANSIENT
+        lasts = isinstance(measurement, Measured) or not measurement.is_transient
         return CommitState(count, reason, read=tuple(sorted(files))), lasts and self.error is None
 
     def measure(self, source: ProjectSource, target: Target) -> Measurement:

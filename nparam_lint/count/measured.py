@@ -292,6 +292,11 @@ class NotMeasured(Struct, frozen=True):
         return f"{self.source} in {self.function}" if self.function else self.source or ""
 
     @property
+    def is_transient(self) -> bool:
+        """Whether the next attempt might not repeat it: then it is never kept."""
+        return self.cause in ("timed_out", "out_of_memory", "died", "no_worker", "unreadable")
+
+    @property
     def is_misnamed(self) -> bool:
         """Whether what was asked for is not there: no such class or function, or argument of it."""
         return self.cause in ("target_missing", "argument_unknown")

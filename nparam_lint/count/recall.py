@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from nparam_lint.ground.orders import Order
 
 VARIANTS = 6  # of one model, for branches between which somebody switches, and other clones
-# Failures that the next build might not repeat: they are never kept.
-_TRANSIENT = ("timed_out", "out_of_memory", "died", "no_worker", "unreadable")
 
 
 class Dependencies(Struct, frozen=True):
@@ -318,7 +316,7 @@ class MeasurementCache:
         if inputs and dependencies is None:
             return
         ok = isinstance(measurement, Measured)
-        lasting = isinstance(measurement, Measured) or measurement.cause not in _TRANSIENT
+        lasting = isinstance(measurement, Measured) or not measurement.is_transient
         results = [result for name, result in measurement.devices.items() if is_present(name)]
         # What a GPU has no room for now, it may have later.
         if lasting and all(result.status == "measured" for result in results):
