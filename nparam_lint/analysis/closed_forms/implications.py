@@ -111,43 +111,41 @@ def divided(form: Polynomial, conditions: Iterable[Condition]) -> Polynomial:
     return form
 
 
-class Implications:
-    """`least`: the least value of each variable."""
+def contradict(conditions: Sequence[Condition], least: Mapping[str, Number]) -> bool:
+    """Whether it is certain that not all of these hold. `least`: the least value of each
+    variable."""
+    *above, last = conditions
+    if last.negated in above or follows(last.negated, above, least):
+        return True
+    # What is neither less nor more is equal.
+    bounds = {c.form for c in conditions if c.operation == ">="}
+    equal = [Condition("==", form) for form in bounds if -form in bounds]
+    equations = [*equal, *(c for c in conditions if c.operation == "==")]
+    return any(
+        Condition(condition.operation, form).negated.is_certain(least)
+        for equation in equations
+        for condition in conditions
+        if condition != equation and not condition.names.isdisjoint(equation.names)
+        for form in with_value(condition.form, equation)
+    )
 
-    def __init__(self, least: Mapping[str, Number]) -> None:
-        self.least = least
 
-    def contradict(self, conditions: Sequence[Condition]) -> bool:
-        """Whether it is certain that not all of these hold."""
-        *above, last = conditions
-        if last.negated in above or self.follows(last.negated, above):
-            return True
-        # What is neither less nor more is equal.
-        bounds = {c.form for c in conditions if c.operation == ">="}
-        equal = [Condition("==", form) for form in bounds if -form in bounds]
-        equations = [*equal, *(c for c in conditions if c.operation == "==")]
-        return any(
-            Condition(condition.operation, form).negated.is_certain(self.least)
-            for equation in equations
-            for condition in conditions
-            if condition != equation and not condition.names.isdisjoint(equation.names)
-            for form in with_value(condition.form, equation)
-        )
-
-    def follows(self, condition: Condition, premises: Sequence[Condition]) -> bool:
-        """Whether a bound follows from another one, or from an equation, by the signs of what lies
-        between."""
-        goal = condition.above
-        if goal is None:
-            return False
-        for premise in premises:
-            form = premise.form if premise.above is None else premise.above
-            if premise == condition or premise.operation == "!=":
-                continue
-            is_strict = condition.operation in ("<", ">") and premise.operation not in ("<", ">")
-            between = Condition(">" if is_strict else ">=", goal - form)
-            if between.is_certain(self.least):
-                return True
-            if premise.above is None and replace(between, form=goal + form).is_certain(self.least):
-                return True
+def follows(
+    condition: Condition, premises: Sequence[Condition], least: Mapping[str, Number]
+) -> bool:
+    """Whether a bound follows from another one, or from an equation, by the signs of what lies
+    between."""
+    goal = condition.above
+    if goal is None:
         return False
+    for premise in premises:
+        form = premise.form if premise.above is None else premise.above
+        if premise == condition or premise.operation == "!=":
+            continue
+        is_strict = condition.operation in ("<", ">") and premise.operation not in ("<", ">")
+        between = Condition(">" if is_strict else ">=", goal - form)
+        if between.is_certain(least):
+            return True
+        if premise.above is None and replace(between, form=goal + form).is_certain(least):
+            return True
+    return False

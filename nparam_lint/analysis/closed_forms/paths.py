@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.compiled_form import NOWHERE, compiled
 from nparam_lint.analysis.closed_forms.conditions import truth_of, truth_of_all
+from nparam_lint.analysis.closed_forms.implications import contradict
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Container, Iterator, Sequence
@@ -118,7 +119,7 @@ class PathTree:
             ends = [end for end in self.missing() if not end.is_out_of_reach]
             points = []
             for end in ends[: max(0, limits.LEAVES - len(self.leaves()))]:
-                end.is_impossible = self.tracer.implied.contradict(end.conditions)
+                end.is_impossible = contradict(end.conditions, self.tracer.least)
                 point = search.satisfying(end.conditions, self.neighbour(end).point)
                 end.is_out_of_reach = point is None
                 if point is not None:
@@ -168,7 +169,7 @@ class PointSearch:
 
     def satisfying(self, conditions: Sequence[Condition], near: Point) -> dict[str, Value] | None:
         """A point that meets all conditions, near to one that meets all but the last."""
-        if self.tracer.implied.contradict(conditions):
+        if contradict(conditions, self.tracer.least):
             return None
         goal, meets = conditions[-1], truth_of_all(conditions)
         variables = {v.name: v for v in self.tracer.variables}

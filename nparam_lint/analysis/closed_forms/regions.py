@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.conditions import truth_of_all
-from nparam_lint.analysis.closed_forms.implications import solutions, with_value
+from nparam_lint.analysis.closed_forms.implications import follows, solutions, with_value
 from nparam_lint.analysis.closed_forms.polynomial import ZERO, Number, Polynomial
 from nparam_lint.analysis.closed_forms.requirements import ArgumentRule
 
@@ -109,12 +109,12 @@ class _Writer:
             tuple(c for c in conjunction if len(conjunction) == 1 or c.negated not in alone)
             for conjunction in beside
         ]
-        implied = self.tracer.implied
+        least = self.tracer.least
         alternatives = [
             narrow
             for narrow in dict.fromkeys(beside)
             if not any(
-                wide != narrow and all(c in narrow or implied.follows(c, narrow) for c in wide)
+                wide != narrow and all(c in narrow or follows(c, narrow, least) for c in wide)
                 for wide in beside
             )
         ]
@@ -156,8 +156,10 @@ class _Writer:
         self, conditions: Sequence[Condition], all_: Sequence[Condition], *, is_limit: bool = True
     ) -> list[ArgumentRule]:
         """Those of conditions that hold together with all others."""
-        follows = self.tracer.implied.follows
-        conditions = [c for c in conditions if not follows(c, [o for o in all_ if o is not c])]
+        least = self.tracer.least
+        conditions = [
+            c for c in conditions if not follows(c, [o for o in all_ if o is not c], least)
+        ]
 
         def rule(condition: Condition) -> ArgumentRule:
             return ArgumentRule(condition.text(self.order), ((condition,),), is_limit)

@@ -14,7 +14,6 @@ from msgspec import Struct, field
 from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.algebra import substituted
 from nparam_lint.analysis.closed_forms.expressions import ExpressionTable
-from nparam_lint.analysis.closed_forms.implications import Implications
 from nparam_lint.analysis.closed_forms.observations import Built, exactly, key_of
 from nparam_lint.analysis.closed_forms.polynomial import ONE, Polynomial, plain, quotient
 from nparam_lint.gate.judge import UNEQUAL
@@ -171,10 +170,6 @@ class Tracer(Struct, dict=True):
                 decisions.setdefault(condition if is_true else condition.negated, place)
         lost = [(kind, table.form(row)) for kind, row in run.lost]
         return Run(point, parameters, decisions, lost, total, error)
-
-    @cached_property
-    def implied(self) -> Implications:
-        return Implications(self.least)
 
 
 def _size(tensor: TracedTensor) -> Number:
