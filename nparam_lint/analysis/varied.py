@@ -10,10 +10,10 @@ from nparam_lint.ground.nearest import did_you_mean
 from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from nparam_lint.analysis.closed_forms.observations import Value
-    from nparam_lint.count.measured import VariableRow
+    from nparam_lint.count.measured import Measured, VariableRow
 
 NAME = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*(?:\[(?:\d+|'\w+')\])*"
 _NAME = late_pattern(NAME)
@@ -60,12 +60,13 @@ def value_of(text: str) -> Value:
     return value if isinstance(value, int | float | str | bool | None) else text
 
 
-def row_of(rows: Mapping[str, VariableRow], name: str, call: str, option: str) -> VariableRow:
-    """The argument of a call that has this name. Raises UsageError."""
+def row_of(measured: Measured, name: str) -> VariableRow:
+    """The argument of its call that has this name. Raises UsageError."""
+    rows = {row.name: row for row in measured.variables}
     if name in rows:
         return rows[name]
     hint = did_you_mean(name, rows, f"there are: {', '.join(rows) or '–'}")
-    raise UsageError(f"{option}: {call} has no argument {name!r}{hint}")
+    raise UsageError(f"option --vary: {measured.call} has no argument {name!r}{hint}")
 
 
 def grid_of(text: str) -> dict[str, Sequence[Value]]:

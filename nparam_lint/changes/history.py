@@ -95,14 +95,12 @@ class History(Struct, frozen=True):
 
 def read_history(request: HistoryRequest) -> History:
     """Build the model at each commit. Raises UsageError."""
-    start, repository = time.monotonic(), request.states.repository
-    tip = repository.resolve("HEAD")
-    since = repository.merge_base(request.since) if request.since else None
+    start = time.monotonic()
     subject = str(request.target), str(request.selector)
     walk, progress = _Walk(request), request.states.now.progress
     with reused_worker(imports=False):  # each copy has modules of its own
-        walk.visit(commit_named(repository, tip))
-        while fresh := [c for c in walk.commits(tip, since) if c.sha not in walk.states]:
+        walk.visit(commit_named(walk.repository, walk.tip))
+        while fresh := [c for c in walk.commits() if c.sha not in walk.states]:
             for number, commit in enumerate(fresh):
                 progress(number, len(fresh), f"{commit.sha[:7]} {commit.subject}")
                 walk.visit(commit)
@@ -114,9 +112,9 @@ def read_history(request: HistoryRequest) -> History:
     notes = ["built with the packages that are installed now"]
     if any(_ANY_SOURCE in state.read for state in walk.states.values()):
         notes.append("any file may say how to build it: every commit that changes source is built")
-    if repository.is_shallow():
+    if walk.repository.is_shallow():
         notes.append("this clone is shallow; next, for its whole history: git fetch --unshallow")
-    history = History(*subject, tuple(walk.points(tip, since)))
+    history = History(*subject, tuple(walk.points()))
     if not history.is_counted:
         step = commands.show(request.states.now, request.target)
         notes.append(f"no commit could be counted; next: {step}")
@@ -127,8 +125,11 @@ class _Walk:
     """The commits that were looked at, and what was found."""
 
     def __init__(self, request: HistoryRequest) -> None:
-        self.request, self.memory = request, _Memory(request)
+        self.request = request
         self.repository = repository = request.states.repository
+        self.tip = repository.resolve("HEAD")
+        self.since = repository.merge_base(request.since) if request.since else None
+        self.memory = _Memory(request)
         self.states: dict[str, CommitState] = {}
         self.cached: set[str] = set()
         self.error: str | None = None
@@ -144,18 +145,18 @@ class _Walk:
         self.names = {os.path.normpath(f"{self.below}/{self.file}"): None}
         self.followed: set[str] = set()  # paths whose earlier names are known
 
-    def commits(self, tip: str, since: str | None) -> list[Commit]:
+    def commits(self) -> list[Commit]:
         """Those that may have another count, as far as is known by now."""
         paths = {*self.paths, *self.names}.union(*(state.read for state in self.states.values()))
         unknown = paths - self.followed
         self.followed |= unknown
-        for old, new in earlier_names(self.repository, unknown - {_ANY_SOURCE}, tip):
+        for old, new in earlier_names(self.repository, unknown - {_ANY_SOURCE}, self.tip):
             self.paths.add(old)
             if new in self.names:
                 self.names[old] = None
         paths |= self.paths | {*self.names}
-        first = self.request.first_parent
-        commits = commits_that_change(self.repository, paths, tip, since, first)
+        first, since = self.request.first_parent, self.since
+        commits = commits_that_change(self.repository, paths, self.tip, since, first)
         if since and all(commit.sha != since for commit in commits):
             commits.append(commit_named(self.repository, since))
         return commits
@@ -219,9 +220,9 @@ class _Walk:
         self.error = self.error or report.error
         return next(model.measurement for model in report.models if model.target == str(target))
 
-    def points(self, tip: str, since: str | None) -> Iterator[Point]:
+    def points(self) -> Iterator[Point]:
         """Those of the commits at which the model's file was there."""
-        commits = {commit.sha: commit for commit in self.commits(tip, since)}
+        commits, since = {commit.sha: commit for commit in self.commits()}, self.since
 
         def last_count(commit: Commit) -> int | None:
             count = None

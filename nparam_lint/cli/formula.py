@@ -146,18 +146,18 @@ def _write(result: FormulaResult, model: Model) -> None:
 
 def _variables(first: Measured, text: str | None) -> list[Variable]:
     """The arguments to vary: all, or those of `--vary`, with the values given there."""
-    rows = {row.name: row for row in first.variables}
+    rows = first.variables
     if text is None:
-        return [variable_of(row) for row in rows.values() if row.value is not None or row.choices]
+        return [variable_of(row) for row in rows if row.value is not None or row.choices]
     variables: list[Variable] = []
     for name, choices in named_values(text, "a name, or name=value|value").items():
         values = tuple(value_of(choice.strip()) for choice in choices.split("|") if choices)
         inside = f"{name}[", f"{name}."
-        elements = [row for row in rows.values() if row.name.startswith(inside)]
+        elements = [row for row in rows if row.name.startswith(inside)]
         if elements and not values:
             variables += map(variable_of, elements)
             continue
-        row = row_of(rows, name, first.call, "option --vary")
+        row = row_of(first, name)
         if row.value is None and not values:
             raise UsageError(
                 f"option --vary: {name} is None in {first.call}; say which values it may have: "

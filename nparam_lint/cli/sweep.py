@@ -80,11 +80,9 @@ def run(options: Namespace) -> int:
             if not isinstance(first, Measured):
                 common.tell(f"{options.target}: {first.reason}")
                 return 1
-            rows = {row.name: row for row in first.variables}
             forms: list[ClosedForm | NoForm] = []
             variables = [
-                _variable(row_of(rows, name, first.call, "option --vary"), values)
-                for name, values in grid.values.items()
+                _variable(row_of(first, name), values) for name, values in grid.values.items()
             ]
             if not options.built:
                 forms, _ = derive_all(model.history(variables), model, every_combination=True)
