@@ -1,5 +1,5 @@
-"""A Python file with other text in some places: it stays the same program, and all other text stays
-byte for byte. libcst says where things stand."""
+"""A Python file with other docstrings: it stays the same program, and all other text stays byte for
+byte. libcst says where things stand."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.rewrite.edits import Unsafe
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
 TextEdit = tuple[int, int, str]  # from where to where, and what stands there instead
 NEWLINE = late_pattern(r"\r\n|\r|\n")
@@ -53,14 +53,14 @@ class CstFile:
         """What stands before a node on its line."""
         return self.code[self.starts[self.spans[node].start.line - 1] : self.offset(node)]
 
-    def edited(self, edits: Iterable[TextEdit], program: Callable[[ast.Module], str]) -> bytes:
-        """The file with other text. `program`: what is to stay the same of it. Raises Unsafe."""
+    def edited(self, edits: Iterable[TextEdit]) -> bytes:
+        """The file with other text. Raises Unsafe where it would be another program then."""
         code = self.code
         for start, end, text in sorted(edits, reverse=True):  # what is before stays where it is
             code = code[:start] + text + code[end:]
         source = code.encode(self.module.encoding)
         with suppress(SyntaxError, ValueError, RecursionError, MemoryError):
-            if program(parsed(self.source)) == program(parsed(source)):
+            if _program(self.source) == _program(source):
                 return source
         raise Unsafe("the changed file would not be the same program")
 
@@ -70,6 +70,16 @@ def parsed(source: str | bytes) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # odd escapes are not ours to report
         return ast.parse(source)
+
+
+def _program(source: bytes) -> str:
+    """What is executed: the tree without docstrings and places."""
+    tree = parsed(source)
+    definitions = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+    for node in ast.walk(tree):
+        if isinstance(node, definitions) and ast.get_docstring(node, clean=False) is not None:
+            del node.body[0]
+    return ast.dump(tree)
 
 
 def line_starts(text: str) -> list[int]:

@@ -47,7 +47,7 @@ def restate(source: bytes, changes: Mapping[Place, Restated]) -> tuple[bytes, di
             (name, (*budget[:3], changes[place].result) if place in places else budget)
             for place, (name, budget) in _declared(source)
         ]
-        new_source = file.edited(edits, _program)
+        new_source = file.edited(edits)
         if [budget for _, budget in _declared(new_source)] != expected:
             raise Unsafe("the changed file would not declare the right budgets")
     except Unsafe as error:
@@ -77,7 +77,7 @@ def add(
                 edits += _with_budgets(file, nodes[key], value)
             except Unsafe as error:
                 failures[definition] = str(error)
-        new_source = file.edited(edits, _program)
+        new_source = file.edited(edits)
         expected = [repr(budget) for _, budget in _declared(source)]
         expected += [
             repr((definition.qualname, (arguments, "", "", value)))
@@ -151,15 +151,6 @@ def _declared(source: bytes) -> list[tuple[Place, tuple[str, _Budget]]]:
 
 
 # --- writing ----------------------------------------------------------------------------------
-
-
-def _program(tree: ast.Module) -> str:
-    """What is executed: the tree without docstrings and places."""
-    definitions = (ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    for node in ast.walk(tree):
-        if isinstance(node, definitions) and ast.get_docstring(node, clean=False) is not None:
-            del node.body[0]
-    return ast.dump(tree)
 
 
 def _with_budgets(
