@@ -12,7 +12,7 @@ from itertools import combinations, combinations_with_replacement, permutations,
 from math import comb
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import Struct
 
 from nparam_lint.analysis.closed_forms import limits
 from nparam_lint.analysis.closed_forms.algebra import bounded
@@ -34,29 +34,23 @@ if TYPE_CHECKING:
 
     from nparam_lint.analysis.closed_forms.polynomial import Values
 
-Columns = dict[Generator, list[int] | None]  # None: it has no value at one of the points
 PRIME = (1 << 61) - 1  # systems are solved modulo this; solutions are checked exactly
 _NUMERATOR, _DENOMINATOR = 1 << 46, 1 << 10  # of coefficients; others are a sign of chance
 DIVISORS = (2, 3, 4, 8, 16, 32, 64, 5, 6, 10, 12, 128, 256)  # the usual ones first
 
 
 class Samples(Struct, frozen=True):
-    """Points, and what was observed there. `columns`: the residues of generators, computed once;
-    all that was observed at the same points may share them."""
+    """Points, and what was observed there."""
 
     points: Sequence[Values]
     observed: Sequence[Number]
-    columns: Columns = field(default_factory=dict)
 
     def column(self, generator: Generator) -> list[int] | None:
-        """The residues of a generator at all points."""
-        if generator not in self.columns:
-            try:
-                column = [residue(evaluate(generator, point)) for point in self.points]
-            except ZeroDivisionError:
-                column = None
-            self.columns[generator] = column
-        return self.columns[generator]
+        """The residues of a generator at all points; None where it has no value at one of them."""
+        try:
+            return [residue(evaluate(generator, point)) for point in self.points]
+        except ZeroDivisionError:
+            return None
 
     def some(self, indices: Sequence[int]) -> Samples:
         """Those at some of the points."""
