@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,7 +25,7 @@ from nparam_lint.repository import repository_top, run_git
 
 if TYPE_CHECKING:
     import subprocess
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 # Variables that select a repository.
 _OF_A_REPOSITORY = (
@@ -226,10 +227,15 @@ class Repository:
     # --- copies -------------------------------------------------------------------------------
 
     def export(
-        self, directory: Path, commit: str | None = None, intended: Collection[str] = ()
-    ) -> Exported:
-        """Write a commit's tree below `directory`; by default what is staged, a commit's content if
-        it were made now, without the files that are only `intended` to be added."""
+        self,
+        directory: Path,
+        commit: str | None = None,
+        intended: Collection[str] = (),
+        prefix: str = "",
+    ) -> list[Exported]:
+        """Write a commit's tree below `directory`, which is at `prefix` in what is exported; by
+        default what is staged, a commit's content if it were made now, without the files that are
+        only `intended` to be added. What was written of it, then of each submodule in it."""
         entries = []
         tree = ("ls-tree", "-r", "-z", "--full-tree")
         for line in self.listed(*((*tree, commit) if commit else ("ls-files", "-s", "-z"))):
@@ -242,19 +248,19 @@ class Repository:
         absent = self._absent(entries)
         files = [e for e in entries if e.mode != _SUBMODULE and e.path not in absent]
         self._write(directory, files)
-        submodules = {
-            entry.path: exported
+        exported = Exported(
+            self,
+            prefix,
+            [prefix + entry.path for entry in files],
+            [prefix + entry.path for entry in files if entry.mode == _LINK],
+            [prefix + path for path in sorted(absent)],
+        )
+        submodules = (
+            self._export_submodule(entry, directory / entry.path, f"{prefix}{entry.path}/")
             for entry in entries
             if entry.mode == _SUBMODULE
-            and (exported := self._export_submodule(entry, directory / entry.path))
-        }
-        return Exported(
-            self,
-            tuple(entry.path for entry in files),
-            tuple(entry.path for entry in files if entry.mode == _LINK),
-            submodules,
-            tuple(sorted(absent)),
         )
+        return [exported, *chain.from_iterable(submodules)]
 
     def _absent(self, entries: Iterable[_Entry]) -> frozenset[str]:
         """The files that the sparse checkout of a partial clone omits, and that nothing has fetched
@@ -289,19 +295,19 @@ class Repository:
                 message = str(error).replace(f"{directory}{os.sep}", "")
                 raise GitError(f"{message}\n(a copy is made in {directory.parent})") from None
 
-    def _export_submodule(self, entry: _Entry, directory: Path) -> Exported | None:
-        """A submodule at the commit that is recorded; None where it is not checked out."""
+    def _export_submodule(self, entry: _Entry, directory: Path, prefix: str) -> list[Exported]:
+        """A submodule at the commit that is recorded; nothing where it is not checked out."""
         directory.mkdir(parents=True, exist_ok=True)
         place = self.top / entry.path
         if not (place / ".git").exists():
-            return None
+            return []
         inner = open_repository(place, self.environ)
         if inner.attempt("cat-file", "-e", f"{entry.blob}^{{commit}}").returncode:
             raise GitError(
                 f"the submodule {entry.path} lacks the recorded commit {entry.blob[:12]}; "
                 f"next: git submodule update --init :/{entry.path}"
             )
-        return inner.export(directory, entry.blob)
+        return inner.export(directory, entry.blob, prefix=prefix)
 
 
 class _Entry(Struct, frozen=True):
@@ -313,20 +319,15 @@ class _Entry(Struct, frozen=True):
 
 
 class Exported(Struct, frozen=True):
-    """The files that were written, relative to their repository, those of them that are symbolic
-    links, its submodules by path, and the files that are not there to be written."""
+    """The files of one repository that were written, those of them that are symbolic links, and the
+    files that are not there to be written. All of them begin with `prefix`: where it is in what is
+    exported."""
 
     repository: Repository
-    tracked: tuple[str, ...]
-    links: tuple[str, ...]
-    submodules: Mapping[str, Exported]
-    absent: tuple[str, ...] = ()
-
-    def nested(self, prefix: str = "") -> Iterator[tuple[str, Exported]]:
-        """It and all submodules in it, each with what its paths begin with."""
-        yield prefix, self
-        for path, inner in self.submodules.items():
-            yield from inner.nested(f"{prefix}{path}/")
+    prefix: str
+    tracked: Sequence[str]
+    links: Sequence[str]
+    absent: Sequence[str]
 
 
 def open_repository(start: Path, environ: Mapping[str, str]) -> Repository:

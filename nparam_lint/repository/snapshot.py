@@ -11,6 +11,7 @@ import os
 import re
 import shlex
 from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -103,26 +104,25 @@ def copied(
         differing = {} if is_past else repository.differing()
         intended = [path for path, letter in differing.items() if letter == "A"]
         exported = repository.export(directory, commit, () if commit else intended)
-        nested = tuple(exported.nested())
-        _redirect_links(nested, directory, repository.top)
+        _redirect_links(chain(*(part.links for part in exported)), directory, repository.top)
         (directory / ".git").mkdir(exist_ok=True)  # by which a project finds its top
         yield Snapshot(
             directory,
             repository.top,
-            exported.tracked,
-            tuple(prefix + path for prefix, inner in nested for path in inner.tracked),
-            tuple(_linked(nested, directory)),
+            tuple(exported[0].tracked),
+            tuple(chain(*(part.tracked for part in exported))),
+            tuple(_linked(exported, directory)),
             untracked=() if is_past else tuple(sorted({*repository.untracked(), *intended})),
             unstaged=() if commit else tuple(sorted(differing.keys() - intended)),
             commit=commit,
-            absent=tuple(prefix + path for prefix, inner in nested for path in inner.absent),
+            absent=tuple(chain(*(part.absent for part in exported))),
         )
 
 
-def _redirect_links(nested: Iterable[tuple[str, Exported]], copy: Path, home: Path) -> None:
+def _redirect_links(paths: Iterable[str], copy: Path, home: Path) -> None:
     """Symbolic links that leave the repository, or that name it by its absolute path, would lead
     elsewhere in the copy: those into the working tree stay in the copy, others lead outside."""
-    for path in (prefix + path for prefix, inner in nested for path in inner.links):
+    for path in paths:
         link = copy / path
         if not link.is_symlink():  # a system without them has a file that holds the target
             continue
@@ -134,10 +134,10 @@ def _redirect_links(nested: Iterable[tuple[str, Exported]], copy: Path, home: Pa
             link.symlink_to(copy / Path(place).relative_to(home) if inside else place)
 
 
-def _linked(nested: Iterable[tuple[str, Exported]], copy: Path) -> Iterator[str]:
+def _linked(exported: Iterable[Exported], copy: Path) -> Iterator[str]:
     """Link what git ignores, and say what was linked."""
-    for prefix, export in nested:
-        directory = copy / prefix
+    for export in exported:
+        directory = copy / export.prefix
         for path in (entry.rstrip("/") for entry in export.repository.ignored()):
             original, link = export.repository.top / path, directory / path
             name = original.name
@@ -150,7 +150,7 @@ def _linked(nested: Iterable[tuple[str, Exported]], copy: Path) -> Iterator[str]
                 continue
             link.parent.mkdir(parents=True, exist_ok=True)
             link.symlink_to(original)
-            yield prefix + path
+            yield export.prefix + path
 
 
 def _names(text: str, path: str) -> bool:

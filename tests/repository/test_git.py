@@ -76,7 +76,7 @@ sys.path.insert(0, {str(Path(__file__).parent.parent)!r})
 from pathlib import Path
 from nparam_lint.repository.git import open_repository
 with tempfile.TemporaryDirectory() as copy:
-    found = open_repository(Path.cwd(), os.environ).export(Path(copy))
+    found, *_ = open_repository(Path.cwd(), os.environ).export(Path(copy))
     text = Path(copy, "a.py").read_text()
     Path({str(report)!r}).write_text(str(found.repository.top) + "\\n" + text)
 """

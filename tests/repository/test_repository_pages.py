@@ -50,13 +50,14 @@ class RepositoryRun(PageRun):
         commits = [repository.resolve(word) for word in words]
         intended = [path for path, letter in repository.differing().items() if letter == "A"]
         with tempfile.TemporaryDirectory() as place:
-            found = repository.export(Path(place), *commits, intended=intended)
+            found, *submodules = repository.export(Path(place), *commits, intended=intended)
             self.files = read(Path(place))
-        assert sorted([*found.tracked, *inside(found.submodules)]) == sorted(self.files)
+        tracked = [path for one in (found, *submodules) for path in one.tracked]
+        assert sorted(tracked) == sorted(self.files)
         for path, content in self.files.items():
             yield f"{path!r}: {content!r}"
-        for path, one in found.submodules.items():
-            yield f"submodule {path}: {one.repository.top}"
+        for one in submodules:
+            yield f"submodule {one.prefix.rstrip('/')}: {one.repository.top}"
 
     def cloned(self) -> dict[str, str | bytes]:
         sample, place = Sample(self.folder, self.environ), self.folder.with_name("clone")
@@ -92,11 +93,6 @@ class RepositoryRun(PageRun):
                 shown = content if isinstance(content, str) else repr(content)
                 yield f"{path}: {shown}".replace(str(copy.directory), "COPY")
         assert not copy.directory.exists()
-
-
-def inside(submodules: dict) -> Iterator[str]:
-    for path, one in submodules.items():
-        yield from (f"{path}/{name}" for name in (*one.tracked, *inside(one.submodules)))
 
 
 def read(directory: Path) -> dict[str, str | bytes]:
