@@ -60,17 +60,17 @@ def compare(
     without a budget that says so; None: drift is no failure. `reported`: which findings are to be
     reported, and how severe they are."""
     moved = moved or {}
-    report = DiffReport(
-        base=base,
-        now=now,
-        environment=after.report.environment or before.report.environment,
-        tolerance=tolerance.text if tolerance else None,
+    check = Report(
+        after.report.environment or before.report.environment,
+        (),
+        (),
         files=after.report.files,
         seconds=max(before.report.seconds, after.report.seconds),
         error=after.report.error
         or (f"at {base.called}: {before.report.error}" if before.report.error else None),
     )
-    if report.error:
+    report = DiffReport(base, now, check, tolerance=tolerance.text if tolerance else None)
+    if check.error:
         return report
     diffs = sorted(
         map(_model, _present(before, after, moved)),
@@ -94,16 +94,16 @@ def compare(
         is_new = is_unread and finding.position.path not in unreadable_then
         if finding.code == "NPL008" or is_new:
             findings[finding] = None
-    return replace(
-        report,
-        models=tuple(models),
+    check = replace(
+        check,
         findings=tuple(
             sorted(findings, key=lambda f: (f.position.path, f.position.line, f.code, f.message))
         ),
-        unmeasured=tuple(
+        skipped=tuple(
             {m.target: m.after for m in unmeasured if isinstance(m.after, NotMeasured)}.items()
         ),
     )
+    return replace(report, models=tuple(models), check=check)
 
 
 def _models(report: Report) -> list[ModelReport]:

@@ -6,7 +6,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from nparam_lint.count.measured import Environment, Measured, Measurement, ModuleRow, NotMeasured
+from nparam_lint.count.measured import Measured, Measurement, ModuleRow, NotMeasured
+from nparam_lint.gate.report import Report
 from nparam_lint.ground.findings import Finding
 from nparam_lint.ground.notation import without_arguments
 from nparam_lint.ground.values import Position, Way
@@ -117,18 +118,13 @@ class Base(Struct, frozen=True):
 
 class DiffReport(Struct, frozen=True):
     """Everything that one comparison found; the input of a formatter. `now`: what the base is
-    compared with. `unmeasured`: undeclared models that could be counted on neither side, with
-    today's reason. `tolerance`: as it was given; None where drift is no failure. `notes`: about the
-    comparison as a whole. `error`: why nothing could be compared."""
+    compared with. `check`: what a check would have said, the findings, and who counted; skipped are
+    undeclared models that could be counted on neither side, with today's reason. `tolerance`: as it
+    was given; None where drift is no failure. `notes`: about the comparison as a whole."""
 
     base: Base
     now: Literal["working tree", "index"]
+    check: Report
     models: tuple[ModelDiff, ...] = ()
-    findings: tuple[Finding, ...] = ()
-    unmeasured: tuple[tuple[str, NotMeasured], ...] = ()
-    environment: Environment | None = None
     tolerance: str | None = None
     notes: tuple[str, ...] = ()
-    files: int = 0
-    seconds: float = 0.0
-    error: str | None = None

@@ -85,7 +85,8 @@ def compare_revisions(
     if copy and copy.absent:
         which = f"{copy.absent[0]} and what else is outside of the sparse checkout"
         notes.append(f"not compared: {which}, which this partial clone lacks")
-    return replace(report, notes=tuple(notes), seconds=time.monotonic() - start)
+    check = replace(report.check, seconds=time.monotonic() - start)
+    return replace(report, notes=tuple(notes), check=check)
 
 
 def _unreadable(source: ProjectSource | None) -> dict[str, str]:

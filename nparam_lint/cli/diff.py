@@ -15,6 +15,7 @@ from nparam_lint.changes.records import Base, DiffReport
 from nparam_lint.changes.revision_diff import compare_revisions
 from nparam_lint.changes.states import States, named_base
 from nparam_lint.cli import common
+from nparam_lint.gate.report import Report
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report import Document
 from nparam_lint.repository.git import open_repository
@@ -55,7 +56,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def failure(error: str, options: Namespace) -> Document:
     base = Base(options.revision or "", "", options.revision or "")
-    return diff_document(DiffReport(base, "working tree", error=error))
+    return diff_document(DiffReport(base, "working tree", Report(None, (), (), error=error)))
 
 
 def run(options: Namespace) -> int:

@@ -84,7 +84,7 @@ def told_of_models(lines, known):
     )
     tolerance = None if tolerance == "none" else tolerance
     found = diff(before, after, tolerance, unreadable, moved=moved)
-    said = [f"error: {found.error}"] if found.error else []
+    said = [f"error: {found.check.error}"] if found.check.error else []
     for one in found.models:
         text = f"{one.status} {one.target}"
         text += f" from {one.before_target}" if one.before_target else ""
@@ -96,8 +96,8 @@ def told_of_models(lines, known):
         reasons = zip(("at the base", "now"), one.reasons, strict=True)
         said += [f"  {when}: {reason}" for when, reason in reasons if reason]
         said += [f"  {note}" for note in one.notes]
-    said += [f"only listed: {target}: {why.reason}" for target, why in found.unmeasured]
-    said += [f"{one.code} about {one.target}" for one in found.findings]
+    said += [f"only listed: {target}: {why.reason}" for target, why in found.check.skipped]
+    said += [f"{one.code} about {one.target}" for one in found.check.findings]
     return said or ["nothing"]
 
 
@@ -208,7 +208,7 @@ def sized(text):
 def test_drift_without_a_budget_is_a_finding_with_the_modules_and_the_remedy():
     sides = [model("a.py::Net", SIX)], [model("a.py::Net", SIX.replace("60", "90"))]
     found = diff(*sides, "5%", now="index")
-    (only,) = found.findings
+    (only,) = found.check.findings
     assert only.message == (
         "Net has 240 parameters, 210 at main: +30 (+14.29 %); no budget declares it"
     )
@@ -218,9 +218,9 @@ def test_drift_without_a_budget_is_a_finding_with_the_modules_and_the_remedy():
         "if the change is intended, declare it: nparam: 240",
     )
     assert (only.severity, only.position) == ("error", Position("a.py", 10, 1))
-    assert (found.base, found.now, found.tolerance, found.files) == (BASE, "index", "5%", 3)
+    assert (found.base, found.now, found.tolerance, found.check.files) == (BASE, "index", "5%", 3)
     unreported = diff(*sides, "0", reported=lambda _: [])
-    assert (unreported.findings, unreported.models[0].explained) == ((), False)
+    assert (unreported.check.findings, unreported.models[0].explained) == ((), False)
 
 
 def moved(lines):

@@ -24,6 +24,7 @@ from report_checks import check_github, check_markdown
 from nparam_lint.changes.documents.diff_document import diff_document
 from nparam_lint.changes.documents.diff_words import change
 from nparam_lint.changes.records import Base, DiffReport
+from nparam_lint.gate.report import Report
 from nparam_lint.report import Options
 from nparam_lint.report.formats import formats_for, render
 from nparam_lint.report.formats.markdown import summary
@@ -90,7 +91,9 @@ UNTIED = diff(
 NET, ACT = model("a.py::Net", SIX), model("a.py::Act", "act ReLU 0")
 TINY = model("a.py::Tiny", "fc Linear 3")
 SKIPPED = report(NET, ACT, skipped=(("a.py::Needs", needs("width")),))
-NOT_THERE = DiffReport(Base("x", "", "x"), "working tree", error="no revision\nnext: …")
+NOT_THERE = DiffReport(
+    Base("x", "", "x"), "working tree", Report(None, (), (), error="no revision\nnext: …")
+)
 NOTHING = {
     "nothing changed": diff([NET, ACT, TINY], [NET, ACT, TINY]),
     "nothing changed in what could be counted": diff(SKIPPED, SKIPPED),

@@ -9,7 +9,6 @@ from typing import Literal
 
 from nparam_lint.changes.records import Base, DiffReport, Kind, Status
 from nparam_lint.count.measured import Measured
-from nparam_lint.gate.report import Report
 from nparam_lint.report.json_records import (
     CountedDocument,
     FindingRecord,
@@ -104,7 +103,7 @@ class DiffDocument(CountedDocument):
 
 
 def data_of(report: DiffReport) -> DiffDocument:
-    as_check, models = as_report(report), []
+    models = []
     for model in report.models:
         sides = model.before, model.after
         before, after = (side if isinstance(side, Measured) else None for side in sides)
@@ -133,26 +132,14 @@ def data_of(report: DiffReport) -> DiffDocument:
     summary = DiffSummary(
         models=len(report.models),
         **Counter[str](model.status for model in report.models),
-        **summary_fields(as_check),
+        **summary_fields(report.check),
     )
     return record(
         DiffDocument,
         report,
+        report.check,
         models=models,
-        findings=finding_records(report.findings),
-        skipped=skipped_records(as_check),
+        findings=finding_records(report.check.findings),
+        skipped=skipped_records(report.check),
         summary=summary,
-    )
-
-
-def as_report(report: DiffReport) -> Report:
-    """What a check would have said: the findings, and who counted."""
-    return Report(
-        report.environment,
-        (),
-        report.findings,
-        report.unmeasured,
-        report.files,
-        report.seconds,
-        report.error,
     )

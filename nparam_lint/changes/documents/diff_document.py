@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from nparam_lint import report as doc
 from nparam_lint.changes.documents import diff_words as words
-from nparam_lint.changes.documents.diff_data import as_report, data_of
+from nparam_lint.changes.documents.diff_data import data_of
 from nparam_lint.changes.fold_changes import Line, lines_of
 from nparam_lint.count.measured import Measured
 from nparam_lint.ground.grouping import grouped
@@ -65,8 +65,8 @@ def diff_document(report: DiffReport) -> doc.Document:
         "diff",
         lambda: data_of(report),
         lambda options: _page(report, options),
-        report.error,
-        as_report(report),
+        report.check.error,
+        report.check,
         tuple(lines),
     )
 
@@ -77,15 +77,15 @@ def _changed_models(report: DiffReport) -> list[ModelDiff]:
 
 def _page(report: DiffReport, options: doc.Options) -> doc.Page:
     headline = words.headline(report)
-    if report.error is not None:
+    if report.check.error is not None:
         return doc.Page(mark="✗", headline=headline)
     is_counted = all(model.status != "not_measured" for model in report.models)
     mark = "!" if not is_counted else "✓" if words.is_same(report) else "Δ"
-    mark = worst(report.findings) or mark
-    if words.is_same(report) and not (report.findings or report.notes or options.verbose):
-        count, since = len(report.unmeasured), words.since(report)
+    mark = worst(report.check.findings) or mark
+    if words.is_same(report) and not (report.check.findings or report.notes or options.verbose):
+        count, since = len(report.check.skipped), words.since(report)
         also = f"; {count:,} could be counted on neither side" if count else ""
-        lists, took = " (-v lists them)" if count else "", f"{report.seconds:.1f} s"
+        lists, took = " (-v lists them)" if count else "", f"{report.check.seconds:.1f} s"
         nothing = f"No change since {since}: {words.compared(report)}{also}{lists} · {took}"
         return doc.Page((), mark, f"{headline} since {since}{also}", nothing)
     where = f"{words.since(report)} → {report.now}"
@@ -280,13 +280,13 @@ def _row(line: Line) -> doc.Row:
 
 def _unmeasured(report: DiffReport, options: doc.Options) -> doc.Section:
     """The models without a budget that were counted neither now nor at the base."""
-    count = len(report.unmeasured)
+    count = len(report.check.skipped)
     if not count:
         return doc.Section(())
     are_listed = options.verbose or count <= _FEW
     text = f"{plural(count, 'model')} could be counted on neither side"
     blocks = [doc.Text(f"{text}{':' if are_listed else ' (-v lists them)'}", "dim")]
-    for target, failure in report.unmeasured if are_listed else ():
+    for target, failure in report.check.skipped if are_listed else ():
         reason = style.short_reason(failure.reason, target.partition("::")[2])
         line = f"{target}: {reason}"
         blocks.append(doc.Text(line, "dim", "  ", "    "))
@@ -294,18 +294,18 @@ def _unmeasured(report: DiffReport, options: doc.Options) -> doc.Section:
 
 
 def _summary(report: DiffReport, options: doc.Options) -> tuple[doc.Parts, ...]:
-    errors = sum(finding.severity == "error" for finding in report.findings)
-    warnings = len(report.findings) - errors
+    errors = sum(finding.severity == "error" for finding in report.check.findings)
+    warnings = len(report.check.findings) - errors
     statuses = ", ".join(words.tally(report).values()) or "none changed"
     parts = [
         ("", f"{words.compared(report)}: {statuses}"),
         *([("red", plural(errors, "error"))] if errors else []),
         *([("yellow", plural(warnings, "warning"))] if warnings else []),
-        ("", f"{report.seconds:.1f} s"),
+        ("", f"{report.check.seconds:.1f} s"),
     ]
-    if options.quiet or report.environment is None:
+    if options.quiet or report.check.environment is None:
         return (doc.Parts(tuple(parts)),)
-    where = report.environment
+    where = report.check.environment
     about = [f"{where.python} ({where.reason})", f"torch {where.torch}"]
     about += [f"tolerance {report.tolerance}"] if report.tolerance else []
     return doc.Parts(tuple(parts)), doc.Parts(tuple(("dim", text) for text in about), "dim")
@@ -313,10 +313,10 @@ def _summary(report: DiffReport, options: doc.Options) -> tuple[doc.Parts, ...]:
 
 def _foot(report: DiffReport) -> str:
     parts = [f"{words.compared(report)} compared", f"{words.since(report)} → {report.now}"]
-    if report.unmeasured:
-        parts.append(f"{len(report.unmeasured):,} could be counted on neither side")
-    if report.environment:
-        parts.append(f"torch {report.environment.torch}")
+    if report.check.skipped:
+        parts.append(f"{len(report.check.skipped):,} could be counted on neither side")
+    if report.check.environment:
+        parts.append(f"torch {report.check.environment.torch}")
     if report.tolerance:
         parts.append(f"tolerance {report.tolerance}")
     return " · ".join(parts)

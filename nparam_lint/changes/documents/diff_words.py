@@ -97,7 +97,7 @@ def largest_first(models: Iterable[ModelDiff]) -> list[ModelDiff]:
 
 def headline(report: DiffReport) -> str:
     """`2 models changed: GPT +7,679,488 (+6.17 %), ViT −12 (−<0.01 %) · 1 new`"""
-    if report.error is not None:
+    if report.check.error is not None:
         return "nothing could be compared"
     models = largest_first(filter(is_changed, report.models))
     parts = []
