@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 
-from ..state import STATE
 from .constructions import own_class
 from .project_paths import line_of_frame, line_text, place_of_frame
 from .read_tracer import record_callers
@@ -73,13 +72,10 @@ class OriginLines:
     def calls_above(self, frame, place):
         """Those at or above `frame` whose code belongs to a place (`place_of_frame`); called for
         every module."""
-        start, frames, place_of_file = frame, [], STATE.file_kinds.get
-        while frame is not None:
-            frame_place = place_of_file(frame.f_code.co_filename) or place_of_frame(frame)
+        start, frames = frame, []
+        while frame is not None and (frame_place := place_of_frame(frame)) != "call":
             if frame_place == place:
                 frames.append(frame)
-            elif frame_place == "call":
-                break
             frame = frame.f_back
         site = ()
         for frame in reversed(frames):

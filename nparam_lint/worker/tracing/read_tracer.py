@@ -24,6 +24,7 @@ from .project_paths import (
     find_libraries,
     is_project,
     may_be_ours,
+    place_of_frame,
     project_file,
     upwards,
 )
@@ -194,12 +195,9 @@ def path_of_open(descriptor):
 def record_callers(frame):
     """The files of the project whose code is running: a factory may be reached through a registry,
     without an import."""
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if STATE.file_kinds.get(name) == "call":
-            return
-        if is_project(name):
-            STATE.record.model_inputs.imports.add(name)
+    while frame is not None and (place := place_of_frame(frame)) != "call":
+        if place == "project":
+            STATE.record.model_inputs.imports.add(frame.f_code.co_filename)
         frame = frame.f_back
 
 
