@@ -6,6 +6,7 @@ import contextlib
 import copy
 import functools
 import inspect
+import math
 import operator
 import re
 import textwrap
@@ -214,15 +215,19 @@ def differ(value, original):
 
 def parts(name, value):
     """(name, value) of what can be varied in an argument: itself, or the numbers in a list or a
-    dictionary."""
+    dictionary; none of them is infinite."""
     if issubclass(type(value), PLAIN):
-        return [(name, value)]
+        return [(name, value)] if is_finite(value) else []
     numbers = [
         (name + "".join(f"[{key!r}]" for key in path), leaf)
         for path, leaf in leaves(value)
-        if type(leaf) in (int, float)
+        if type(leaf) in (int, float) and is_finite(leaf)
     ]
     return numbers if len(numbers) <= ELEMENTS else []
+
+
+def is_finite(value):
+    return not issubclass(type(value), float) or math.isfinite(value)
 
 
 def leaves(value, path=()):

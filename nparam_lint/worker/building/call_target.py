@@ -393,9 +393,7 @@ def resolve_names(names, arguments, model, function):
         arguments = {**handed_defaults(function), **arguments}
     for name, value in arguments.items():
         kind = type(value)  # the object may say that it is of another
-        if issubclass(kind, PLAIN):
-            values[name] = value
-        elif issubclass(kind, (list, tuple, dict)):
+        if issubclass(kind, (*PLAIN, list, tuple, dict)):
             values.update(parts(name, value))
             holders.update({name: value} if issubclass(kind, dict) else {})
         elif not issubclass(kind, set):
