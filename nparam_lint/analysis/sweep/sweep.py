@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from nparam_lint.analysis.closed_forms.observations import Outcome, Point, Value
     from nparam_lint.analysis.model_builder import Model
 
-# Failures that say nothing about the form: the model was too large to be built here.
-_TOO_LARGE = ("timed_out", "out_of_memory", "died")
-
 
 class Grid(Struct, frozen=True):
     """All combinations of the `values` of some arguments; the last argument changes first."""
@@ -144,7 +141,7 @@ class Sweep:
         """Compare what the form says with what was built."""
         if isinstance(outcome, Built):
             what = f"has {outcome.total:,}"
-        elif outcome.cause in _TOO_LARGE:
+        elif outcome.is_transient:  # this says nothing about the form
             self.tally.unchecked += 1
             return
         else:
