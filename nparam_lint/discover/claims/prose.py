@@ -11,7 +11,6 @@ import re
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from nparam_lint.discover.claims.count_words import (
@@ -24,6 +23,7 @@ from nparam_lint.discover.claims.count_words import (
     written_value,
 )
 from nparam_lint.discover.claims.docstring_budgets import budget_lines, place_in
+from nparam_lint.discover.claims.stated import StatedCount
 from nparam_lint.ground.notation import Selector, TextError
 from nparam_lint.ground.notation.grammar import parse_value
 from nparam_lint.ground.patterns import late_pattern
@@ -160,42 +160,29 @@ _AFTER = late_pattern(
 )
 
 
-class Claim(Struct, frozen=True):
-    """`text`: the phrase; the place is that of the count in it. `before`, `after`: its sentence, up
-    to the count, and from there."""
-
-    text: str
-    selector: Selector
-    value: Value
-    line: int
-    column: int
-    before: str
-    after: str
-
-
-def find_claims(lines: Sequence[DocLine]) -> list[Claim]:
+def find_claims(lines: Sequence[DocLine]) -> list[StatedCount]:
     """The claims of one docstring, in order; its budgets are no prose."""
     budgets = budget_lines(lines)
     parts = [replace(line, text="") if n in budgets else line for n, line in enumerate(lines)]
     # "resnet18: 11.7M parameters" is about that.
-    claims = (claim for claim in claims_in(parts) if not _is_of_named(claim))
+    claims = (claim for claim in claims_in(parts) if not _is_of_named(claim.sentence[0]))
     return _consistent([*claims])
 
 
-def _is_of_named(claim: Claim) -> bool:
-    label = _LABEL.search(claim.before)
+def _is_of_named(before: str) -> bool:
+    label = _LABEL.search(before)
     return label is not None and "param" not in label[1].lower() and bool(_NAME.search(label[1]))
 
 
-def claims_in(lines: Sequence[DocLine]) -> Iterator[Claim]:
+def claims_in(lines: Sequence[DocLine]) -> Iterator[StatedCount]:
     """The claims of some lines that belong together."""
     for start, sentence in _sentences(lines):
         for offset, phrase, selector, value in _phrases(sentence):
-            place = place_in(lines, start + offset)
-            yield Claim(phrase, selector, value, *place, sentence[:offset], sentence[offset:])
+            place, halves = place_in(lines, start + offset), (sentence[:offset], sentence[offset:])
+            yield StatedCount(phrase, (value,), selector, *place, sentence=halves)
 
 
-def listed_claims(lines: Sequence[DocLine]) -> Iterator[Claim]:
+def listed_claims(lines: Sequence[DocLine]) -> Iterator[StatedCount]:
     """Those of sentences that list as many models as counts: "resnet18 and resnet34 have 11.7M and
     21.8M parameters"."""
     if not any(" and " in line.text for line in lines):
@@ -211,7 +198,8 @@ def listed_claims(lines: Sequence[DocLine]) -> Iterator[Claim]:
                 if value := _value(count.groupdict()):
                     place = place_in(lines, start + match.start("counts") + count.start())
                     phrase = f"{count[0]} parameters"
-                    yield Claim(phrase, Selector(), value, *place, f"{name} has ", phrase)
+                    halves = f"{name} has ", phrase
+                    yield StatedCount(phrase, (value,), Selector(), *place, sentence=halves)
 
 
 def _sentences(lines: Sequence[DocLine]) -> Iterator[tuple[int, str]]:
@@ -304,7 +292,7 @@ def _value(groups: dict[str, str | None]) -> Value | None:
     return value if suffix or declared >= _SMALLEST_PLAIN else None
 
 
-def _consistent(claims: list[Claim]) -> list[Claim]:
+def _consistent(claims: list[StatedCount]) -> list[StatedCount]:
     """The claims without those that contradict each other; a claim that calls itself a total
     outweighs the rest."""
     consistent: set[int] = set()

@@ -9,12 +9,11 @@ from msgspec.structs import replace
 
 from nparam_lint.discover.claims.comment_budgets import comments
 from nparam_lint.discover.claims.prose import claims_in, find_claims, listed_claims
-from nparam_lint.discover.claims.stated import StatedCount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from nparam_lint.discover.claims.prose import Claim
+    from nparam_lint.discover.claims.stated import StatedCount
     from nparam_lint.ground.values import DocLine
 
 
@@ -27,24 +26,12 @@ def counts_in_text(
 ) -> Iterator[StatedCount]:
     """The counts of some lines that belong together; the model is named in the sentence, or in what
     is `around`. `code`: what a comment is about; it names the model in the line of the number."""
-    for claim in (*claims_in(lines), *listed_claims(lines)):
-        before, after = claim.before, claim.after
+    for count in (*claims_in(lines), *listed_claims(lines)):
+        before, after = count.sentence
         if code is not None:
             before, after = before.rpartition("\n")[2], after.partition("\n")[0]
         names = before if code is None else f"{code} {before}", after, *around
-        yield replace(_stated(claim, names), sentence=(before, after), in_file=in_file)
-
-
-def _stated(claim: Claim, names: tuple[str, ...]) -> StatedCount:
-    return StatedCount(
-        claim.text,
-        (claim.value,),
-        claim.selector,
-        claim.line,
-        claim.column,
-        names,
-        sentence=(claim.before, claim.after),
-    )
+        yield replace(count, names=names, sentence=(before, after), in_file=in_file)
 
 
 def counts_in_paragraphs(lines: Iterable[DocLine]) -> Iterator[StatedCount]:
@@ -56,9 +43,9 @@ def counts_in_paragraphs(lines: Iterable[DocLine]) -> Iterator[StatedCount]:
 
 def counts_in_docstring(lines: Sequence[DocLine], definition: str) -> Iterator[StatedCount]:
     """The counts that a class or a factory says that it has."""
-    for claim in find_claims(lines):
-        count = _stated(claim, (definition.rpartition(".")[2],))
-        yield replace(count, is_name=True, definition=definition)
+    names = (definition.rpartition(".")[2],)
+    for count in find_claims(lines):
+        yield replace(count, names=names, is_name=True, definition=definition)
 
 
 def counts_in_comments(path: str, text: str, *, in_file: bool = False) -> Iterator[StatedCount]:
