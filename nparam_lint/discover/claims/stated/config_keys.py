@@ -16,7 +16,7 @@ from nparam_lint.discover.claims.stated.words import (
     called_by,
     is_of_another,
     is_of_run,
-    key_unit,
+    readings_at,
     readings_of,
 )
 from nparam_lint.ground.config_outline import comment_sign
@@ -45,7 +45,6 @@ _CLOSED = frozenset(("{", "}", "},", "[", "]", "],"))
 _LONGEST_LINE = 4000
 _LONGEST_NAME = 120
 _MOST_NAMES = 20  # of one block
-_SHORT = 4  # digits of a number that a key such as `params` may have as an option
 
 
 def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
@@ -68,12 +67,9 @@ def counts_in_keys(lines: Sequence[str], *, in_file: bool = False) -> Iterator[S
         if "aram" not in code.lower():
             continue
         for entry in _ENTRY.finditer(code):
-            named = key_unit(entry["key"].strip())
             value = entry["value"].strip().strip("\"'")
-            readings = readings_of(value, named[0]) if named else ()
-            is_large = value[-1:].isalpha() or "." in value or len(value) > _SHORT
-            says_count = named is not None and named[1] and (named[0] or len(value) > 1)
-            if readings and (says_count or is_large) and not is_of_run(outline.key):
+            readings = readings_at(entry["key"].strip(), value)
+            if readings and not is_of_run(outline.key):
                 inside = _around(code, entry.start())
                 counts.append((number, entry, value, readings, (outline, inside)))
     for number, entry, value, readings, (block, inside) in counts:  # the blocks are read now

@@ -23,7 +23,7 @@ from nparam_lint.discover.claims.stated.words import (
     is_of_another,
     is_of_run,
     key_unit,
-    readings_of,
+    readings_at,
 )
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import DocLine
@@ -38,7 +38,6 @@ _SAYS_UNIT = late_pattern(r"[0-9.]+\s?[kKmMbB]")  # of a count: `"5.1M"`
 # A dictionary is of counts, where `MODEL_PARAM` holds arguments.
 _COUNTS = late_pattern(r"^(?:n|nb|num|no|number_of|total)_|count", re.IGNORECASE)
 _LONGEST_NAME = 120
-_LEAST = 10_000  # what a key such as `params` may mean otherwise
 
 
 def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
@@ -131,16 +130,11 @@ def _keys(node: ast.AST, around: tuple[str, ...], lines: Sequence[str]) -> Itera
 
 def _count(key: str, value: ast.expr, lines: Sequence[str]) -> StatedCount | None:
     """The count that a constant is, which stands at a key of counts."""
-    unit = key_unit(key)
-    if unit is None or not isinstance(value, ast.Constant):
+    if not isinstance(value, ast.Constant):
         return None
-    is_number = isinstance(value.value, (int, float, str)) and not isinstance(value.value, bool)
-    is_large = not isinstance(value.value, int) or value.value >= _LEAST
     before = lines[value.lineno - 1].encode()
     text = before[value.col_offset : value.end_col_offset].decode("utf-8", "replace").strip("\"'")
-    says_count = unit[1] and (unit[0] or len(text) > 1)
-    readings = readings_of(text, unit[0]) if is_number and (says_count or is_large) else ()
-    if not readings:
+    if not (readings := readings_at(key, text)):
         return None
     column = len(before[: value.col_offset].decode()) + 1 + isinstance(value.value, str)
     place = value.lineno, column

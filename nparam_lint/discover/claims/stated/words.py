@@ -59,6 +59,7 @@ _CELL = late_pattern(
 )
 _MEGABYTES = late_pattern(r"(?<![a-z])(?:mi?b|megabytes?)(?![a-z])", re.IGNORECASE)
 _LEAST = 1000  # a whole number that is smaller is no exact count, but thousands or millions
+_SHORT = 4  # digits of a number that a key such as `params` may have as an option
 
 
 def says_bytes(head: str) -> bool:
@@ -98,6 +99,17 @@ def called_by(values: Mapping[str, str]) -> str:
     """What a model is called by the values of the keys beside its count; "" if none says it."""
     by_key = {key.lower().replace("-", "_"): value for key, value in values.items()}
     return next((by_key[key] for key in _NAMING if by_key.get(key)), "")
+
+
+def readings_at(key: str, text: str) -> tuple[Value, ...]:
+    """What a text may mean that stands at a key; none where the key is not one of counts."""
+    named, digits = key_unit(key), plain_number(text)
+    if named is None:
+        return ()
+    unit, says_count = named
+    is_large = not digits.isdecimal() or len(digits) > _SHORT
+    is_meant = is_large or (says_count and (unit or len(text) > 1))
+    return readings_of(text, unit) if is_meant else ()
 
 
 def readings_of(text: str, unit: str = "") -> tuple[Value, ...]:
