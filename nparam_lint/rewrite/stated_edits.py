@@ -12,7 +12,7 @@ from msgspec.structs import astuple, replace
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.discover.claims.doc_comments import parse_docs
-from nparam_lint.discover.claims.doc_text import COUNT, DocText, plain
+from nparam_lint.discover.claims.doc_text import COUNT, DocText
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.notation import TextError, parse_target, read_expression
 from nparam_lint.ground.notation.grammar import Number, parse_value
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from nparam_lint.config.session import Session
+    from nparam_lint.discover.claims.doc_text import GridCell
     from nparam_lint.gate.report import ModelReport, StatedOutcome
     from nparam_lint.ground.values import Origin
 
@@ -108,7 +109,7 @@ def plan_comments(outcomes: Sequence[StatedOutcome], session: Session) -> Plan:
         text = "\n".join(_lines(session, path))
         doc = DocText(path, text)
         bound = {(number.line, number.column) for number in parse_docs(path, text)[0]}
-        columns: dict[tuple[int, int], list[tuple[str, str, StatedOutcome]]] = {}
+        columns: dict[GridCell, list[tuple[str, str, StatedOutcome]]] = {}  # by their heads
         for outcome in inside:
             at, target = outcome.position, _target(outcome.model)
             about: _About = (at, target, str(outcome.count.selector), "docs")
@@ -120,10 +121,10 @@ def plan_comments(outcomes: Sequence[StatedOutcome], session: Session) -> Plan:
                 reason = reason or "its call cannot be written as a target"
                 leftovers.append(Leftover(*about, outcome.count.text, reason, outcome.actual))
                 continue
-            cell = _cell(doc, at) if not doc.is_rest else None
-            if cell:
-                head, column, first = cell
-                columns.setdefault((head, column), []).append((first, target, outcome))
+            heads = doc.heads_at(at.line, at.column - 1) if not doc.is_rest else None
+            if heads:
+                head, first = heads
+                columns.setdefault(head, []).append((first.text, target, outcome))
                 continue
             number = COUNT.match(doc.lines[at.line - 1], at.column - 1)
             if doc.is_rest:
@@ -136,19 +137,18 @@ def plan_comments(outcomes: Sequence[StatedOutcome], session: Session) -> Plan:
                 new = f"{old} {comment}"
             edit = Edit(place, target, about[2], "docs", "", comment.strip(), outcome.actual or 0)
             insertions.append(_Insertion(edit, old, new))
-        for (head, column), rows in columns.items():
+        for head, rows in columns.items():
             firsts = [first for first, _, _ in rows]
             listed = "".join(
                 f"     {first} = {target}\n"
                 for first, target, _ in rows
                 if firsts.count(first) == 1
             )
-            table = next(table for at, table in doc.tables if at == head)
-            name = plain(table.head[column].text)
-            comment = indent(f"<!-- nparam: {name}\n{listed}-->\n", _indentation(doc, head))
+            name, line = head.text, head.line
+            comment = indent(f"<!-- nparam: {name}\n{listed}-->\n", _indentation(doc, line))
             _, target, outcome = rows[0]
             shown = f"<!-- nparam: {name} … -->, for {plural(len(rows), 'row')}"
-            edit = Edit(Position(path, head), target, "", "docs", "", shown, outcome.actual or 0)
+            edit = Edit(Position(path, line), target, "", "docs", "", shown, outcome.actual or 0)
             insertions.append(_Insertion(edit, "", comment))
     return _plan(insertions, leftovers, session, valid_count)
 
@@ -190,18 +190,6 @@ def _target(model: ModelReport | None) -> str:
     except TextError:
         return ""
     return str(target)
-
-
-def _cell(doc: DocText, at: Position) -> tuple[int, int, str] | None:
-    """Of a place in a table of Markdown: the line of its head, the column, and the first cell of
-    the row."""
-    for head, table in doc.tables:
-        for number, row in table.rows:
-            if number == at.line:
-                for column, cell in enumerate(row):
-                    if cell.start < at.column <= cell.end and column < len(table.head):
-                        return head, column, plain(row[0].text)
-    return None
 
 
 def _lines(session: Session, path: str) -> list[str]:

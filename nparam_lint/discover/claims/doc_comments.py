@@ -13,7 +13,6 @@ What begins like such a comment and cannot be read is returned as malformed, nev
 from __future__ import annotations
 
 import re
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -22,7 +21,6 @@ from msgspec.structs import replace
 from nparam_lint.discover.claims.doc_text import (
     COUNT,
     DocText,
-    TableCell,
     is_row,
     plain,
     unit_of,
@@ -37,7 +35,7 @@ from nparam_lint.ground.patterns import late_pattern
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.discover.claims.doc_text import Comment
+    from nparam_lint.discover.claims.doc_text import Comment, GridCell
     from nparam_lint.ground.notation import Selector, Target
     from nparam_lint.ground.notation.grammar import Value
 
@@ -121,20 +119,10 @@ class _Text(DocText):
         ]
         self.places = {(comment.line, comment.column) for comment, _ in self.ours}
 
-    @cached_property
-    def rows(self) -> dict[int, list[tuple[TableCell, TableCell]]]:
-        """The cells of each line of a table, each with the head of its column."""
-        return {
-            number: [*zip(table.head, row, strict=False)]
-            for _, table in self.tables
-            for number, row in table.rows
-        }
-
     def unit_above(self, line: int, at: int) -> str:
         """The unit that the head of the column says, where this is a row of a table."""
-        cells = self.rows.get(line, ()) if is_row(self.lines[line - 1]) else ()
-        heads = (head.text for head, cell in cells if cell.start <= at < cell.end)
-        return unit_of(next(heads, ""))
+        heads = self.heads_at(line, at) if is_row(self.lines[line - 1]) else None
+        return unit_of(heads[0].text) if heads else ""
 
 
 # --- a number in a line or a paragraph --------------------------------------------------------
@@ -198,14 +186,15 @@ def _in_table(comment: Comment, text: _Text) -> Iterator[Bound | _Fault]:
     row's first cell, and its target, or `-` if the row is not checked."""
     head, *more = (line.strip() for line in comment.body.strip().split("\n"))
     table = text.table_below(comment.last)
-    if table is None:
+    if not table:
         raise _Fault("found no table of Markdown below the comment, expected one")
+    top, *below = table
     match = _COLUMN.match(head)
     name, template = (match["name"].rstrip(), match["target"].strip()) if match else (head, _NONE)
-    heads = [plain(cell.text) for cell in table.head]
+    heads = [cell.text for cell in top]
     column = _place(name, heads, "column")
-    _filled(template, heads, table.head)  # a column that does not exist is said once
-    firsts = [plain(row[0].text) for _, row in table.rows]
+    _filled(template, heads, top)  # a column that does not exist is said once
+    firsts = [row[0].text for row in below]
     rows: dict[str, str] = {}
     for line in filter(None, more):
         first, sign, target = line.partition("=")
@@ -213,19 +202,20 @@ def _in_table(comment: Comment, text: _Text) -> Iterator[Bound | _Fault]:
             raise _Fault(f"found `{line}`, expected `ROW = TARGET`")
         rows[plain(first)] = target.strip()
     targets = {_place(first, firsts, "row"): target for first, target in rows.items()}
-    for at, (number, row) in enumerate(table.rows):
+    for at, row in enumerate(below):
         if len(row) <= column:
             continue
         cell = row[column]
-        if any((number, n) in text.places for n in range(cell.start + 1, cell.end + 1)):
+        number, (start, end), source = cell.line, cell.span, cell.source
+        if any((number, n) in text.places for n in range(start + 1, end + 1)):
             continue  # it has a comment of its own
         try:
             target = targets.get(at) or _filled(template, heads, row)
             if target == _NONE:
                 continue
-            counts = [*COUNT.finditer(text.lines[number - 1], cell.start, cell.end)]
-            if not counts and re.search("[0-9]", _NOTE.sub("", cell.text)):
-                raise _Fault(f"found `{cell.text.strip()}`, expected one count; {_UNCHECKED}")
+            counts = [*COUNT.finditer(text.lines[number - 1], start, end)]
+            if not counts and re.search("[0-9]", _NOTE.sub("", source)):
+                raise _Fault(f"found `{source.strip()}`, expected one count; {_UNCHECKED}")
             if len(counts) > 1:
                 texts = ", ".join(count[0].strip() for count in counts)
                 message = f"found several numbers in the cell ({texts}), expected one"
@@ -233,14 +223,14 @@ def _in_table(comment: Comment, text: _Text) -> Iterator[Bound | _Fault]:
             for count in counts:  # none where it says `–`
                 yield _bound(target, count, number, unit_of(heads[column]))
         except _Fault as fault:
-            start = cell.end - len(cell.text.lstrip()) + 1
-            yield fault if fault.line else _Fault(str(fault), number, start)
+            begin = end - len(source.lstrip()) + 1
+            yield fault if fault.line else _Fault(str(fault), number, begin)
 
 
-def _filled(template: str, heads: Sequence[str], row: Sequence[TableCell]) -> str:
+def _filled(template: str, heads: Sequence[str], row: Sequence[GridCell]) -> str:
     def cell(match: re.Match[str]) -> str:
         column = _place(match[1], heads, "column")
-        return plain(row[column].text) if column < len(row) else ""
+        return row[column].text if column < len(row) else ""
 
     return _PLACEHOLDER.sub(cell, template)
 

@@ -52,20 +52,22 @@ class Comment(Struct, frozen=True):
     since: int = 0
 
 
-class TableCell(Struct, frozen=True):
-    """A cell of a table: its text, and its offsets in the line."""
+class GridCell(Struct, frozen=True):
+    """What is seen of a cell, and its `source`, with the addresses of links, which begins at
+    `line` and `column`."""
 
     text: str
-    start: int
-    end: int
+    line: int
+    column: int
+    source: str = ""
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The offsets of its source in its line."""
+        return self.column - 1, self.column - 1 + len(self.source)
 
 
-class MarkdownTable(Struct, frozen=True):
-    """`head`: the cells of the first row; `rows`: the numbers (from 1) of the other lines, with
-    their cells."""
-
-    head: Sequence[TableCell]
-    rows: Sequence[tuple[int, Sequence[TableCell]]]
+Table = list[list[GridCell]]  # its rows, the first of which are heads
 
 
 def unit_of(text: str) -> str:
@@ -111,10 +113,9 @@ class DocText:
         self.lines = "".join([*parts, text[since:]]).split("\n")
 
     @cached_property
-    def tables(self) -> list[tuple[int, MarkdownTable]]:
-        """Each with the number (from 1) of the line of its head."""
-        heads = ((below[0], self.table_below(below[0] - 1)) for below in self.paragraphs)
-        return [(head, table) for head, table in heads if table]
+    def tables(self) -> list[Table]:
+        """Those of Markdown."""
+        return [*filter(None, (self.table_below(below[0] - 1) for below in self.paragraphs))]
 
     @cached_property
     def paragraphs(self) -> list[range]:
@@ -129,13 +130,24 @@ class DocText:
         below = self.paragraphs[at] if at < len(self.paragraphs) else range(0)
         return range(max(below.start, line + 1), below.stop)
 
-    def table_below(self, line: int) -> MarkdownTable | None:
-        """The table of Markdown that begins the first paragraph below a line."""
+    def table_below(self, line: int) -> Table:
+        """The table of Markdown that begins the first paragraph below a line; [] if none does."""
         head, *below = [*self.paragraph_below(line), 0]
         if not head or len(below) < 2 or not _RULE.fullmatch(self.lines[below[0] - 1]):
-            return None
-        rows = [(n, cells(self.lines[n - 1])) for n in below[1:-1] if "|" in self.lines[n - 1]]
-        return MarkdownTable(cells(self.lines[head - 1]), rows)
+            return []
+        rows = [head, *(n for n in below[1:-1] if "|" in self.lines[n - 1])]
+        return [cells(self.lines[n - 1], n) for n in rows]
+
+    def heads_at(self, line: int, at: int) -> tuple[GridCell, GridCell] | None:
+        """Of an offset in a line of a table: the head of the column, and the first cell of the
+        row."""
+        for head, *below in self.tables:
+            for row in below:
+                for top, cell in zip(head, row, strict=False) if row[0].line == line else ():
+                    start, end = cell.span
+                    if start <= at < end:
+                        return top, row[0]
+        return None
 
 
 def without_code_spans(text: str) -> str:
@@ -157,14 +169,19 @@ def is_row(line: str) -> bool:
     return line.lstrip().startswith("|") or line.count("|") > 1
 
 
-def cells(line: str) -> list[TableCell]:
-    """Those of a row of a table."""
+def cells(line: str, number: int) -> list[GridCell]:
+    """Those of a row of a table, which is this line of the text."""
     start = len(line) - len(line.lstrip()) + line.lstrip().startswith("|")
     ends = [m.start() for m in re.finditer(r"(?<!\\)\|", line) if m.start() >= start]
     if line.rstrip() and not (ends and ends[-1] == len(line.rstrip()) - 1):
         ends.append(len(line))
     starts = [start, *(end + 1 for end in ends[:-1])]
-    return [TableCell(line[low:high], low, high) for low, high in zip(starts, ends, strict=True)]
+    return [cell(line[low:high], number, low) for low, high in zip(starts, ends, strict=True)]
+
+
+def cell(source: str, number: int, start: int) -> GridCell:
+    """That of a text of Markdown, which stands at an offset of a line."""
+    return GridCell(plain(source), number, start + 1, source)
 
 
 def _outside_of_code(lines: Sequence[str], is_rest: bool) -> Iterator[str]:

@@ -7,11 +7,11 @@ from contextlib import suppress
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.claims.doc_text import DocText, cells, is_row, plain
+from nparam_lint.discover.claims.doc_text import DocText, GridCell, cell, cells, is_row, plain
 from nparam_lint.discover.claims.stated.config_keys import counts_in_keys
 from nparam_lint.discover.claims.stated.result_tables import cells_of_csv
 from nparam_lint.discover.claims.stated.sentences import counts_in_text
-from nparam_lint.discover.claims.stated.tables import GridCell, counts_in_table
+from nparam_lint.discover.claims.stated.tables import counts_in_table
 from nparam_lint.ground.paths import is_doc
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import DocLine
@@ -69,7 +69,7 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
             while stop < len(lines) and ("|" in lines[stop] or _RULE.match(lines[stop])):
                 stop += 1
             rows = [
-                [_cell(cell.text, n + 1, cell.start) for cell in cells(lines[n])]
+                cells(lines[n], n + 1)
                 for n in range(number, stop)
                 if lines[n].strip() and not _RULE.match(lines[n])
             ]
@@ -148,14 +148,10 @@ def _directives(lines: Sequence[str]) -> Iterator[tuple[int, int, list[list[Grid
                 if item and item[1].split()[1:]:  # `* - `, a new row
                     rows.append([])
                 if item and rows:
-                    rows[-1].append(_cell(item[2], number, item.end(1)))
+                    rows[-1].append(cell(item[2], number, item.end(1)))
             elif (head := _CSV_HEAD.match(text)) or not text.lstrip().startswith(":"):
                 rows.append(cells_of_csv(text, number, head.end() if head else 0))
         yield first, last, [row for row in rows if row]
-
-
-def _cell(source: str, number: int, start: int) -> GridCell:
-    return GridCell(plain(source), number, start + 1, source)
 
 
 def _simple_end(lines: Sequence[str], start: int) -> int:
@@ -169,7 +165,7 @@ def _simple_rows(lines: Sequence[str], start: int, stop: int) -> list[list[GridC
     spans = [match.start() for match in re.finditer("=+", lines[start])]
     ends = [*spans[1:], None]
     return [
-        [_cell(lines[n][low:high], n + 1, low) for low, high in zip(spans, ends, strict=True)]
+        [cell(lines[n][low:high], n + 1, low) for low, high in zip(spans, ends, strict=True)]
         for n in range(start, stop)
         if not _SIMPLE.match(lines[n])
     ]

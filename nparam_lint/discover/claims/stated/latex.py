@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from nparam_lint.discover.claims.doc_text import GridCell
 from nparam_lint.discover.claims.stated.sentences import counts_in_paragraphs
-from nparam_lint.discover.claims.stated.tables import GridCell, counts_in_table
+from nparam_lint.discover.claims.stated.tables import counts_in_table
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import DocLine
 

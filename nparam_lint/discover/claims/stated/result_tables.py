@@ -6,7 +6,8 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.claims.stated.tables import GridCell, counts_in_table
+from nparam_lint.discover.claims.doc_text import GridCell
+from nparam_lint.discover.claims.stated.tables import counts_in_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

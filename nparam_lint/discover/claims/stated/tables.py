@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from nparam_lint.discover.claims.count_words import selector_of
@@ -21,6 +20,7 @@ from nparam_lint.ground.patterns import late_pattern
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from nparam_lint.discover.claims.doc_text import GridCell
     from nparam_lint.ground.notation.grammar import Value
 
 # Of what a row is about.
@@ -60,16 +60,6 @@ _OWN = late_pattern(
 _SETTING = late_pattern(r"[A-Za-z_]\w*=[\w.]+(?:,\s*[A-Za-z_]\w*=[\w.]+)*")  # `width_mult=2.0`
 _MARKS = " *_`$^†‡§¶"  # around a number
 _LINK = late_pattern(r"\]\(([^)\s]+)\)|href=[\"']([^\"']+)")
-
-
-class GridCell(Struct, frozen=True):
-    """What is seen of a cell, and its `source`, with the addresses of links, which begins at
-    `line` and `column`."""
-
-    text: str
-    line: int
-    column: int
-    source: str = ""
 
 
 def counts_in_table(
