@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from nparam_lint.count.measured import Measured
-from nparam_lint.discover.claims.count_words import ABOUT, LIMITS, NOUN_ABROAD
+from nparam_lint.discover.claims.count_words import ABOUT, LIMITS, NOUN, NOUN_ABROAD, UNIT_WORD
 from nparam_lint.ground.paths import ancestors, parent
 from nparam_lint.ground.patterns import late_pattern
 
@@ -88,11 +88,11 @@ _KINDS = frozenset("cnn mlp rnn lstm gru gan vae".split())  # of networks
 # parameters)", "the 20B parameter GPT-NeoX", "In total, Net has 5M". What is said in another way
 # may be about another model: a pruned one, two of them, one that had or should have so many.
 _KIND = "(?:model|network|net|module|class|function|architecture|variant|version|factory|default)"
-_FILL = r"""(?:an?|the|our|about|around|some|only|just|exactly|roughly|approximately|nearly|circa
-    |(?:in\s+)?total(?:\s+of)?|currently|now|overall|merely)"""
+_FILL = rf"""(?:an?|the|our|{ABOUT}|some|only|just|exactly|(?:in\s+)?total(?:\s+of)?|currently
+    |now|overall|merely)"""
 _LEAD = late_pattern(
     rf"""\W*(?:(?:{_FILL}|{_KIND}|this|and|while|e\.g\.|i\.e\.)\b\W*)*
-    (?:(?:number|count)\s+of\s+(?:[a-z]+\s+)?param(?:eter)?s?\s+(?:of|in)\s+(?:the\s+)?\W*)?""",
+    (?:(?:number|count)\s+of\s+(?:[a-z]+\s+)?{NOUN}\s+(?:of|in)\s+(?:the\s+)?\W*)?""",
     re.IGNORECASE | re.VERBOSE,
 )
 # "With 6 layers, Net has …"
@@ -116,14 +116,14 @@ _STATES = late_pattern(
 )
 _IN_BRACKETS = late_pattern(r"[`*_\s]*\(\s*[~≈]?")
 _BEFORE_BRACKET = late_pattern(r"(?<![\w./+-])([A-Za-z][\w./+-]*)[`*_ ]*\(\s*[~≈]?$")
-_NUMBER = rf"(?:(?:{ABOUT}|{LIMITS})\s+)?\S+(?:\s?(?:million|billion|thousand))?"
+_NUMBER = rf"(?:(?:{ABOUT}|{LIMITS})\s+)?\S+(?:\s?{UNIT_WORD})?"
 _OF_IT = late_pattern(  # between the number and the name behind it
-    rf"""{_NUMBER}[\s-]+(?:[a-z-]+[\s-]+)?param(?:eter)?s?\W*
+    rf"""{_NUMBER}[\s-]+(?:[a-z-]+[\s-]+)?{NOUN}\W*
     (?:(?:in\s+total|{_KIND}|{_FILL}|called|named|of|for)\b\W*)*""",
     re.IGNORECASE | re.VERBOSE,
 )
 _BEHIND = late_pattern(  # the number, or its noun
-    rf"""{_NUMBER}(?:[\s-]+(?:[a-z-]+[\s-]+){{0,2}}param(?:eter)?s?
+    rf"""{_NUMBER}(?:[\s-]+(?:[a-z-]+[\s-]+){{0,2}}{NOUN}
     (?:\s+(?:in\s+total|total|overall|and|with|which|that|while|but|vs|on|by\s+default|each)\b
     |[\s-]+(?:[a-z-]+\s+){{0,3}}(?:model|network|transformer|net|lm|llm|autoencoder|version|cnn)\b
     |\s*$|\s*[^\w\s])|\s*$|[.,;:)](?:\s|$)

@@ -17,10 +17,14 @@ _MEASURES = (  # the first whose word stands in the text
     (late_pattern(r"(?:train|tun)able|learn"), "trainable"),
     (late_pattern(r"activ|\bact\.?\b"), "active"),
 )
+NOUN = r"param(?:eter)?s?"
+QUALIFIER = r"""(?:total|overall|unique|model|network|(?:non[-_\s]?)?trainable|tunable|learn[ae]ble
+    |frozen|active|activated|non[-_\s]?embedding)"""
 # Before a number.
 LIMITS = r"(?:under|below|fewer\s+than|less\s+than|at\s+most|no\s+more\s+than)"
 ABOUT = r"(?:about|around|approximately|approx\.?|roughly|circa|nearly)"
 UNIT_WORDS = {"thousand": "k", "million": "M", "billion": "B", "trillion": "T"}
+UNIT_WORD = f"(?:{'|'.join(UNIT_WORDS)})"
 _UNITS = UNIT_WORDS | {"k": "k", "m": "M", "mil": "M", "mn": "M", "b": "B", "bn": "B", "g": "G"}
 _UNITS |= {"万": "e4", "萬": "e4", "만": "e4", "亿": "e8", "億": "e8", "억": "e8"}
 _UNITS |= {"тыс": "k", "млн": "M", "млрд": "B", "mio": "M", "mrd": "B"}

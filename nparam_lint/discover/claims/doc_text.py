@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
-from nparam_lint.discover.claims.count_words import UNIT_WORDS
+from nparam_lint.discover.claims.count_words import UNIT_WORD, UNIT_WORDS
 from nparam_lint.ground.paths import is_rest
 from nparam_lint.ground.patterns import late_pattern
 
@@ -24,11 +24,11 @@ COUNT = late_pattern(
     (?:[0-9]{{1,3}}(?:[,_][0-9]{{3}})+|[0-9]+(?:\.[0-9]+)?(?:[eE]\+?[0-9]+)?)
     (?P<suffix>\s?{_SUFFIX}(?!\w))?
     (?P<spread>\s?(?:±|\+/-)\s?[0-9][0-9.,_]*\s?(?:%|{_SUFFIX}(?!\w))?)?)
-    (?:[\s-](?P<word>thousand|million|billion|trillion)\b)?
+    (?:[\s-](?P<word>{UNIT_WORD})\b)?
     (?![\w%]|\s?%|[.,/]+[0-9]|[-–—×][0-9])""",
     re.VERBOSE,
 )
-_UNIT = late_pattern(rf"[(\[]\s*(?:in\s+)?({_SUFFIX}|thousands?|millions?|billions?)\s*[)\]]")
+_UNIT = late_pattern(rf"[(\[]\s*(?:in\s+)?({_SUFFIX}|{UNIT_WORD}s?)\s*[)\]]")
 _REST_COMMENT = late_pattern(r"^([ \t]*)\.\. (?=[nN])(.*(?:\n\1[ \t]+\S.*)*)", re.MULTILINE)
 _CODE_SPAN = late_pattern(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _FRONT = "---"

@@ -16,8 +16,11 @@ from msgspec.structs import replace
 from nparam_lint.discover.claims.count_words import (
     ABOUT,
     LIMITS,
+    NOUN,
     NOUN_ABROAD,
+    QUALIFIER,
     UNIT_ABROAD,
+    UNIT_WORD,
     WITHOUT_EMBEDDINGS,
     selector_of,
     written_value,
@@ -42,7 +45,7 @@ _NUMBER = (
     r"(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+(?:_[0-9]{3})+|[0-9]+(?:\.[0-9]+)?(?:e\+?[0-9]{1,2}\b)?)"
     r"(?![0-9_]|[.,][0-9])"
 )
-_SUFFIX = r"(?:\s*(?:[kmbgt]|[mb]n)(?![a-z0-9_])|[\s-]*(?:thousand|million|billion|trillion)\b)"
+_SUFFIX = r"(?:\s*(?:[kmbgt]|[mb]n)(?![a-z0-9_])|[\s-]*" + UNIT_WORD + r"\b)"
 _COUNT = rf"""
     (?:(?P<limit><=?|≤|\b{LIMITS})\s*)?
     (?:(?P<about>[~≈∼≃]|\b{ABOUT})\s*)?
@@ -50,13 +53,10 @@ _COUNT = rf"""
     (?:\s*(?:[-–—]|\bto\b)\s*(?P<high>{_NUMBER})(?P<high_suffix>{_SUFFIX})?)?
     (?:-a[0-9.]+[kmbt]\b)?(?:\s*\([0-9.]+\s*[kmbgt]\))?
 """
-_QUALIFIER = r"""(?:total|overall|unique|model|network|learn[ae]ble|tunable|(?:non-?)?trainable
-    |frozen|active|activated|non[-_\s]?embedding)"""
-_NOUN = r"param(?:eter)?s?"
 _FLAGS = re.IGNORECASE | re.VERBOSE
 _NUMBER_FIRST = late_pattern(
     rf"""
-    {_COUNT}(?:(?:[\s-]|&nbsp;)*(?P<what>(?:{_QUALIFIER}[\s-]+){{0,2}})\#?{_NOUN}(?![\w=-])
+    {_COUNT}(?:(?:[\s-]|&nbsp;)*(?P<what>(?:{QUALIFIER}[\s-]+){{0,2}})\#?{NOUN}(?![\w=-])
     (?:\s+(?:in\s+)?total\b)?(?P<what_after>\s*[(,]?\s*{WITHOUT_EMBEDDINGS}\)?)?
     |\s+(?P<what_alone>non[-_\s]?embedding)\b)""",
     _FLAGS,
@@ -66,7 +66,7 @@ _NOUN_FIRST = late_pattern(
     rf"""
     (?:^|[\n,;(\[]|:\s|[-*•]\s|['’]s\s)\s*
     (?P<phrase>{_MARK}(?:the\s+)?(?:model\s+|(?P<total>total\s+))?(?P<hash>\#\s*(?:of\s+)?)?
-    (?:(?:number|count|no\.)\s+of\s+)?(?P<what>(?:{_QUALIFIER}\s+){{0,2}}){_NOUN}(?:\s+count)?
+    (?:(?:number|count|no\.)\s+of\s+)?(?P<what>(?:{QUALIFIER}\s+){{0,2}}){NOUN}(?:\s+count)?
     (?:\s+(?:of|in)\s+(?:the\s+)?[\w./`-]+(?=\s+(?:is|are)\s))?(?:\s?\((?P<unit>[kmb])\))?{_MARK}
     (?:[^\S\n]*[:=]{_MARK}[^\S\n]*|\s+(?:is|are)\s+(?:only\s+|just\s+)?|(?(hash)\s+|(?(total)\s+|(?!)))))
     {_COUNT}(?![\w%+/×*-]|[.,][0-9])""",
@@ -80,7 +80,7 @@ _LIST = r"{0}(?:\s*,\s*{0})*\s*,?\s+(?:and|&)\s+{0}"
 _LISTED = late_pattern(
     rf"""(?P<names>{_LIST.format(_NAME_IN_LIST)})\s*,?\s+(?:have|has|with|contain|use)\s+
     (?:{ABOUT}\s+)?(?P<counts>{_LIST.format(f"{_NUMBER}{_SUFFIX}?")})
-    [\s-]*(?:{_QUALIFIER}\s+)?{_NOUN}\b""",
+    [\s-]*(?:{QUALIFIER}\s+)?{NOUN}\b""",
     _FLAGS,
 )
 _COUNT_ABROAD = rf"""(?P<about>[~≈约約])?\s*(?<![A-Za-z0-9_.,/+-])(?P<low>[0-9]+(?:[.,][0-9]+)*)

@@ -6,8 +6,11 @@ import re
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.claims.count_words import (
+    NOUN,
     NOUN_ABROAD,
+    QUALIFIER,
     UNIT_ABROAD,
+    UNIT_WORD,
     WITHOUT_EMBEDDINGS,
     plain_number,
     suffix_of,
@@ -20,24 +23,21 @@ from nparam_lint.ground.patterns import late_pattern
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_QUALIFIER = r"""(?:total|overall|model|network|trainable|tunable|learnable|non[-_\s]?trainable
-    |active|activated|frozen|non[-_\s]?embedding)"""
 _STAGE = r"(?:train(?:ing)?|deploy(?:ed|ment)?|inference|fused)(?:\s+time)?"
 _HEAD = late_pattern(
-    rf"""(?:(?:number|num\.?|no\.?|nb\.?|\#|n)[\s_]*(?:of[\s_]+)?)?(?:{_QUALIFIER}[\s_]+){{0,2}}
-    (?:model[\s_]+|模型)?\#?\s*(?:param(?:eter)?s?|(?<=\#)p|{NOUN_ABROAD})\.?\s?\#?(?:[\s_]*(?:count|number|size))?
+    rf"""(?:(?:number|num\.?|no\.?|nb\.?|\#|n)[\s_]*(?:of[\s_]+)?)?(?:{QUALIFIER}[\s_]+){{0,2}}
+    (?:model[\s_]+|模型)?\#?\s*(?:{NOUN}|(?<=\#)p|{NOUN_ABROAD})\.?\s?\#?(?:[\s_]*(?:count|number|size))?
     (?:\s+(?:at|for|during)\s+{_STAGE}|[\s,]*[(\[]?\s*{WITHOUT_EMBEDDINGS}\s*[)\]]?)?
-    (?:[\s,_]*(?:in[\s_]+)?[(\[/（]?\s*(?P<unit>[kmgbt]|mi?b|megabytes?|thousands?|millions?|billions?|mil|mn|bn|{UNIT_ABROAD}|1e[36]|(?:×\s?)?10(?:\^?[36]|[³⁶]))\s*[)\]）]?)?
+    (?:[\s,_]*(?:in[\s_]+)?[(\[/（]?\s*(?P<unit>[kmgbt]|mi?b|megabytes?|{UNIT_WORD}s?|mil|mn|bn|{UNIT_ABROAD}|1e[36]|(?:×\s?)?10(?:\^?[36]|[³⁶]))\s*[)\]）]?)?
     (?:\s*[(\[（]\s*(?:total|trainable|{_STAGE})\s*[)\]])?\s*[↓*:]?""",
     re.IGNORECASE | re.VERBOSE,
 )
-_SCALED = late_pattern(r"(?P<unit>[kmb])[-_.]?\s?param(?:eter)?s?\.?", re.IGNORECASE)  # MPARAMS
+_SCALED = late_pattern(rf"(?P<unit>[kmb])[-_.]?\s?{NOUN}\.?", re.IGNORECASE)  # MPARAMS
 _SIZE_OF = late_pattern(r"^(?:model\s+)?size\s*[(\[](.*)[)\]]$", re.IGNORECASE)
 _KEY = late_pattern(
-    r"""(?:(?:n|num|nb|no|number_of|total|model|trainable|learnable|active|activated|non_trainable|frozen
-    |non_embedding|count_of)_)*
-    (?P<word>param(?:eter)?s?(?:_?count|_?num(?:ber)?|_?size)?)
-    (?:_(?:in_)?(?P<unit>[kmb]|millions?|billions?|thousands?))?""",
+    rf"""(?:(?:n|num|nb|no|number_of|count_of|{QUALIFIER})_)*
+    (?P<word>{NOUN}(?:_?count|_?num(?:ber)?|_?size)?)
+    (?:_(?:in_)?(?P<unit>[kmb]|{UNIT_WORD}s?))?""",
     re.IGNORECASE | re.VERBOSE,
 )
 # Keys whose value is what the model is called, the surest first; and of what it is not: the model
@@ -53,8 +53,8 @@ _BARE_KEYS = {"param", "params", "parameter", "parameters"}
 _CELL = late_pattern(
     rf"""[~≈∼<≤]?\s*(?P<number>[0-9]{{1,3}}(?:[,_'\s][0-9]{{3}})+|[0-9]{{1,3}}(?:\.[0-9]{{3}}){{2,}}
     |[0-9]+,[0-9]{{1,2}}|[0-9]+(?:\.[0-9]+)?(?:[eE]\+?[0-9]+)?)
-    \s*(?P<suffix>[kmgbtKMGBT]|[mMbB]n|thousand|million|billion|mil\.?|{UNIT_ABROAD})?
-    (?:-?A[0-9.]+[kmbgtKMBGT])?(?:\s*(?:params?|parameters)\.?)?(?:\s*\(total\))?""",
+    \s*(?P<suffix>[kmgbtKMGBT]|[mMbB]n|{UNIT_WORD}|mil\.?|{UNIT_ABROAD})?
+    (?:-?A[0-9.]+[kmbgtKMBGT])?(?:\s*{NOUN}\.?)?(?:\s*\(total\))?""",
     re.VERBOSE,
 )
 _MEGABYTES = late_pattern(r"(?<![a-z])(?:mi?b|megabytes?)(?![a-z])", re.IGNORECASE)
