@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import sys
 
-from nparam_lint.gate.rules.rule_page import rule_page
-from nparam_lint.ground.rule_catalogue import RULES, state
+from nparam_lint.ground.rule_catalogue import RULES, rule_page, state
 
 _HEAD = """\
 # The rules

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 # Methods that return the module on which they are called.
-_SAME_MODULE = frozenset(
-    "apply bfloat16 compile cpu cuda double eval float half requires_grad_ to train".split()
+SAME_MODULE = frozenset(
+    """
+    apply bfloat16 compile cpu cuda double eval float half requires_grad_ to to_empty train type
+    """.split()
 )
 _OPENING = late_pattern(r"""([rRuU]?)(\"\"\"|'''|"|')""")
 _PIECE = late_pattern(
@@ -246,7 +248,7 @@ def origin(node: ast.expr) -> ast.expr:
     while (
         isinstance(node, ast.Call)
         and isinstance(node.func, ast.Attribute)
-        and node.func.attr in _SAME_MODULE
+        and node.func.attr in SAME_MODULE
     ):
         node = node.func.value
     return node

@@ -26,6 +26,7 @@ from nparam_lint.gate.judge import (
     no_result,
 )
 from nparam_lint.gate.report import BuildFailure, FailedWay, ModelReport, Report
+from nparam_lint.gate.rules import source_codes
 from nparam_lint.ground.findings import BudgetResult, Finding, finding
 from nparam_lint.ground.metrics import AUTO
 from nparam_lint.ground.rule_catalogue import RULES
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     # Models built with other arguments: what was asked for, and what was measured.
     _Resized = Sequence[tuple[Candidate, Measured]]
 
-_SOURCE_CODES = frozenset({"NPL002", *(code for code in RULES if code.startswith("NPL1"))})
+_SOURCE_CODES = frozenset({"NPL002", *source_codes()})
 _BUDGET_CODES = frozenset(
     "NPL001 NPL003 NPL004 NPL005 NPL006 NPL007 NPL008 NPL009 NPL011".split()
 )  # found where a budget is declared

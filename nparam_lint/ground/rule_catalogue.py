@@ -1,4 +1,5 @@
-"""The catalogue of all rules: the files of `gate/rules/`; each is imported when it is needed."""
+"""The catalogue of all rules: the files of `gate/rules/`; each is imported when it is needed. And
+their pages: for a terminal, and in Markdown, which an editor shows and docs/rules.md is made of."""
 
 from __future__ import annotations
 
@@ -116,20 +117,22 @@ def find(code: str) -> Rule:
 def explain(code: str, width: int = 80) -> str:
     """The page of one rule for a terminal. Raises UnknownRule."""
     rule = find(code)
-    remedy = fill(f"What to do: {rule.remedy}", width, break_on_hyphens=False)
-    paragraphs = (
-        f"{rule.code}  {rule.name}  ({state(rule)})",
-        rule.summary,
-        *explanation(rule),
-        f"{remedy}\n",
-    )
-    return "\n\n".join(paragraphs)
+    head = f"{rule.code}  {rule.name}  ({state(rule)})\n\n{rule.summary}"
+    return _page(rule, head, fill(f"What to do: {rule.remedy}", width, break_on_hyphens=False))
 
 
-def explanation(rule: Rule) -> tuple[str, ...]:
-    """Its explanation and examples, in paragraphs."""
+def rule_page(code: str) -> str:
+    """All that is to be said about one rule, as a page of Markdown."""
+    rule = RULES[code]
+    head = f"# {rule.code} {rule.name}\n\n{rule.summary} ({state(rule).capitalize()}.)"
+    return _page(rule, head, f"**What to do:** {rule.remedy}")
+
+
+def _page(rule: Rule, head: str, remedy: str) -> str:
+    """With its explanation and examples between the two."""
     bad, good = indent(rule.example_bad, "    "), indent(rule.example_good, "    ")
-    return rule.explanation, "Reported:", bad, "Better:", good
+    paragraphs = (head, rule.explanation, "Reported:", bad, "Better:", good, f"{remedy}\n")
+    return "\n\n".join(paragraphs)
 
 
 def state(rule: Rule) -> str:

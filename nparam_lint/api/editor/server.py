@@ -27,11 +27,10 @@ from nparam_lint.api.editor.line_notes import FileNotes, finding_text, label, li
 from nparam_lint.api.editor.trust import HOW, Trust
 from nparam_lint.count import resident
 from nparam_lint.discover.files import CONFIGS
-from nparam_lint.gate.rules.rule_page import rule_page
 from nparam_lint.ground.errors import UsageError, defect
 from nparam_lint.ground.lines import lines_of
 from nparam_lint.ground.patterns import late_pattern
-from nparam_lint.ground.rule_catalogue import RULES
+from nparam_lint.ground.rule_catalogue import RULES, rule_page
 from nparam_lint.ground.temporary import make_directory, remove_directory
 from nparam_lint.ground.version import __version__
 

@@ -4,6 +4,7 @@ code that runs: annotations, operators."""
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from nparam_lint.discover.syntax import FUNCTIONS, bound_names, dotted_name, par
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+Bindings = dict[str, list[ast.expr | None]]
 # Fields that hold no code that runs, and those that hold no nodes.
 _NO_CODE = frozenset("annotation ctx op ops returns type_params type_ignores".split())
 _NO_NODES = frozenset(
@@ -124,6 +126,22 @@ def bound(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
     for target in targets:
         plain = isinstance(target, ast.Name)
         yield from ((name, value if plain else None) for name in bound_names(target))
+
+
+def bindings(parameters: Iterable[str], body: Iterable[ast.AST]) -> Bindings:
+    """For each local name what these nodes assign to it; None where that is no plain assignment,
+    as of a parameter."""
+    values: Bindings = defaultdict(list)
+    values.update((name, [None]) for name in parameters)
+    for node in body:
+        for name, value in bound(node) if node.__class__ in BINDING else ():
+            values[name].append(value)
+    return dict(values)
+
+
+def parents(body: Iterable[ast.AST]) -> dict[int, ast.AST]:
+    """id(node) → the node that it is part of."""
+    return {id(child): node for node in body for child in ast.iter_child_nodes(node)}
 
 
 def put_into(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:

@@ -23,6 +23,7 @@ from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from nparam_lint.discover.syntax import SAME_MODULE
 from nparam_lint.gate.rules import run, source
 from nparam_lint.gate.rules.nodes import arguments, nodes, plain_name
 from nparam_lint.ground.patterns import late_pattern
@@ -49,7 +50,7 @@ REMEDY = "Create it in `__init__`, or use the function (`F.layer_norm`) if no we
 
 _OPTIMISES = late_pattern(r"backward|autograd|optim|grad$")
 # Methods of a module or parameter that leave its values as they are.
-_MOVES = frozenset("to cuda cpu half float double bfloat16 type train".split())
+_MOVES = SAME_MODULE - {"apply", "compile", "eval", "requires_grad_", "to_empty"}
 
 
 def check(owner: Class, values: Values) -> Iterator[Found]:
@@ -77,22 +78,15 @@ class _Forward:
     def __init__(self, method: Method, file: SourceFile) -> None:
         self.method, self.file = method, file
 
-    @cached_property
-    def parents(self) -> dict[int, ast.AST]:
-        """id(node) → the node that it is part of."""
-        return {
-            id(child): node for node in self.method.nodes for child in ast.iter_child_nodes(node)
-        }
-
     def loses(self, node: ast.AST, creation: Made) -> bool:
         """Is the value created at `node` used on the spot and then lost?"""
-        parent = self.parents.get(id(node))
+        parent = self.method.parents.get(id(node))
         if isinstance(parent, ast.Call) and parent.func is node:
             return creation.kind == "module"
         if isinstance(parent, (ast.IfExp, ast.BoolOp)):
             return self.loses(parent, creation)
         if isinstance(parent, ast.Attribute) and parent.attr in _MOVES:
-            call = self.parents.get(id(parent))
+            call = self.method.parents.get(id(parent))
             return isinstance(call, ast.Call) and self.loses(call, creation)
         if isinstance(parent, ast.Assign) and len(parent.targets) == 1:
             target = parent.targets[0]
@@ -103,7 +97,7 @@ class _Forward:
             return False
         if isinstance(parent, (ast.BinOp, ast.Compare)):
             return True
-        call = self.parents.get(id(parent)) if isinstance(parent, ast.keyword) else parent
+        call = self.method.parents.get(id(parent)) if isinstance(parent, ast.keyword) else parent
         return isinstance(call, ast.Call) and self._computes(call)
 
     def _is_used_up(self, name: str, creation: Made) -> bool:

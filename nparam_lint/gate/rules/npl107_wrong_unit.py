@@ -92,7 +92,6 @@ _UNIT_BEHIND = late_pattern(rf"\s*[(\[]?{_LETTERS}(?![A-Za-z/])", re.I)
 _UNIT_IN_BRACKETS = late_pattern(rf"[(\[]\s*(?:in )?{_LETTERS}\s*[)\]]", re.I)
 _BREAK = late_pattern(r"[,;|\n(/]|\. | - ")
 _COUNTS = late_pattern(r"numel|nelement")
-_NAMES = late_pattern(r"\w+")
 _WORD = late_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _COUNT_WORDS = frozenset("param params parameter parameters nparam nparams numparams".split())
 _OTHER_WORDS = frozenset(
@@ -106,14 +105,12 @@ _OTHER_WORDS = frozenset(
 
 def check_file(file: SourceFile) -> Iterator[Found]:
     tree, lines = file.parsed.tree, file.parsed.lines
-    counting = {n for n, line in enumerate(lines, 1) if _COUNTS.search(line)}
+    if not any(map(_COUNTS.search, lines)):  # of nearly all files
+        return
     functions = list(_functions(tree.body))
-    names = counters(f for f in functions if _has_line(f, counting))
-    if names:
-        calls = (n for n, line in enumerate(lines, 1) if names.intersection(_NAMES.findall(line)))
-        counting.update(calls)
+    names = counters(functions)
     faults: dict[ast.expr, tuple[str, str]] = {}  # of one text there is one
-    for place in (tree, *(f for f in functions if _has_line(f, counting))):
+    for place in (tree, *functions):
         scope = CountScope(place, names)
         for node, divisor in scope.quotients() if scope.counts_elements else ():
             unit = next((unit for unit in _UNITS if math.isclose(unit.divisor, divisor)), None)
@@ -134,10 +131,6 @@ def _functions(body: Sequence[ast.stmt]) -> Iterator[Function]:
                 pending.append(statement.body)
             if isinstance(statement, FUNCTIONS):
                 yield statement
-
-
-def _has_line(node: ast.stmt, numbers: set[int]) -> bool:
-    return not numbers.isdisjoint(range(node.lineno, (node.end_lineno or 0) + 1))
 
 
 def _fault(node: ast.expr, unit: _Unit, scope: CountScope) -> tuple[str, str] | None:

@@ -9,12 +9,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.syntax import FUNCTIONS, parameter_names, text_of
-from nparam_lint.gate.rules.nodes import BINDING, arguments, bound, last_name, nodes
+from nparam_lint.gate.rules.nodes import arguments, bindings, bound, last_name, nodes, parents
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
     from nparam_lint.discover.syntax import Function
+    from nparam_lint.gate.rules.nodes import Bindings
 
 _SIZES = frozenset({"numel", "nelement"})
 # Their result is the number that they are given, or a sum of such.
@@ -53,8 +54,7 @@ class CountScope:
 
     @cached_property
     def parents(self) -> dict[int, ast.AST]:
-        """id(node) → the node that it is part of."""
-        return {id(child): node for node in self.nodes for child in ast.iter_child_nodes(node)}
+        return parents(self.nodes)
 
     @cached_property
     def uses(self) -> dict[str, list[ast.Name]]:
@@ -133,19 +133,16 @@ class CountScope:
         return self._of_parameters[name]
 
     @cached_property
-    def values(self) -> dict[str, list[ast.expr | None]]:
-        """For each local name what it is assigned; None where that is no plain assignment, and
-        where it is changed by other than an addition."""
-        values: dict[str, list[ast.expr | None]] = defaultdict(list)
-        if not isinstance(self.place, ast.Module):
-            values.update((name, [None]) for name in parameter_names(self.place.args))
+    def values(self) -> Bindings:
+        """As `bindings`, with what is added to a name; None where it is changed otherwise."""
+        place = self.place
+        parameters = () if isinstance(place, ast.Module) else parameter_names(place.args)
+        values = bindings(parameters, self.nodes)
         for node in self.nodes:
             if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
                 is_sum = isinstance(node.op, (ast.Add, ast.Sub))
-                values[node.target.id].append(node.value if is_sum else None)
-            for name, value in bound(node) if node.__class__ in BINDING else ():
-                values[name].append(value)
-        return dict(values)
+                values.setdefault(node.target.id, []).append(node.value if is_sum else None)
+        return values
 
     @cached_property
     def _loops(self) -> dict[str, list[ast.expr]]:
@@ -200,6 +197,8 @@ def counters(functions: Iterable[Function]) -> frozenset[str]:
     names: dict[str, bool] = {}
     for function in functions:
         scope = CountScope(function)
+        if not scope.counts_elements:
+            continue
         returns = [node.value for node in scope.nodes if isinstance(node, ast.Return)]
         counts = bool(returns) and all(value and scope.is_count(value) for value in returns)
         names[function.name] = counts and names.get(function.name, True)

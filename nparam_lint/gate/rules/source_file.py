@@ -15,7 +15,7 @@ from nparam_lint.discover import Models
 from nparam_lint.discover.name_resolution import Names, Symbol, is_module
 from nparam_lint.discover.source_tree import SourceTree, cached_method, reachable
 from nparam_lint.discover.syntax import FUNCTIONS, Function, character, flat, parameter_names
-from nparam_lint.gate.rules.nodes import BINDING, bound, given_away, nodes, plain_name, put_into
+from nparam_lint.gate.rules.nodes import bindings, given_away, nodes, parents, plain_name, put_into
 from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from nparam_lint.discover.definitions import Definition
     from nparam_lint.discover.scan import FunctionFacts, Parsed
+    from nparam_lint.gate.rules.nodes import Bindings
 
 # No import in the file can refer to this name, so where the file lies makes no difference.
 _ALONE = "?.py"
@@ -184,14 +185,12 @@ class Method(Struct, eq=False, dict=True):
         return parameter_names(self.node.args)
 
     @cached_property
-    def bindings(self) -> dict[str, list[ast.expr | None]]:
-        """For each local name what it is assigned; None where that is no plain assignment."""
-        bindings: dict[str, list[ast.expr | None]] = defaultdict(list)
-        bindings.update((name, [None]) for name in self.parameters)
-        for node in self.nodes:
-            for name, value in bound(node) if node.__class__ in BINDING else ():
-                bindings[name].append(value)
-        return dict(bindings)
+    def bindings(self) -> Bindings:
+        return bindings(self.parameters, self.nodes)
+
+    @cached_property
+    def parents(self) -> dict[int, ast.AST]:
+        return parents(self.nodes)
 
     @cached_property
     def puts(self) -> dict[str, list[ast.expr]]:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from nparam_lint.discover.name_resolution import is_factory, is_module
 from nparam_lint.discover.source_tree import cached_method, cyclic_method
-from nparam_lint.discover.syntax import FUNCTIONS
+from nparam_lint.discover.syntax import FUNCTIONS, SAME_MODULE
 from nparam_lint.gate.rules.nodes import arguments, is_constant, nodes, plain_name, unstarred
 from nparam_lint.ground.patterns import late_pattern
 
@@ -40,11 +40,6 @@ _CONTAINER = late_pattern(
 # They change the module that is their first argument, and give it back.
 _WRAPPER = late_pattern(
     r"torch\.(?:compile|jit\.script|nn\.utils\.(?:\w+\.)*(?:weight_norm|spectral_norm|orthogonal))$"
-)
-_SAME_MODULE = frozenset(
-    """
-    apply bfloat16 compile cpu cuda double eval float half requires_grad_ to to_empty train type
-    """.split()
 )
 _BOXES = {"frozenset": "set", "OrderedDict": "dict", "deque": "list"} | {
     name: name for name in ("list", "tuple", "set", "dict")
@@ -98,7 +93,7 @@ class Values:
     def _called(self, node: ast.Call, method: Method) -> Made | None:
         function = node.func
         if isinstance(function, ast.Attribute) and isinstance(function.value, ast.Call):
-            if function.attr not in _SAME_MODULE:
+            if function.attr not in SAME_MODULE:
                 return None
             inner = self.made(function.value, method)
             fixed = function.attr == "eval" or is_constant(
