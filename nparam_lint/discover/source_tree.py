@@ -117,11 +117,9 @@ class SourceTree:
         self._scan = scan
         self._timeout = timeout
         self._digests: dict[str, str] = {}
-        self._naming_us: set[str] = set()  # of those that have a digest
         self._fact_cache = FactCache[FileFacts](store, "facts", FileFacts)
         self._import_cache = FactCache[Imports](store, "imports", Imports)
         self._facts: dict[str, FileFacts] = {}
-        self._imports: dict[str, Imports] = {}  # by digest, as far as another process found them
 
     # --- content ------------------------------------------------------------------------------
 
@@ -138,22 +136,11 @@ class SourceTree:
             self._content(path)
         return self._digests[path]
 
-    def names_us(self, path: str) -> bool:
-        """Whether the file's content has `nparam` in it: what says something to us begins so."""
-        if path not in self._digests:
-            self.source(path)
-        return path in self._naming_us
-
     def _content(self, path: str) -> bytes:
         content = self._read(path)
         if path not in self._digests:
-            self._note(path, content)
+            self._digests[path] = digest_of(content)
         return content
-
-    def _note(self, path: str, content: bytes) -> None:
-        self._digests[path] = digest_of(content)
-        if b"nparam" in content:
-            self._naming_us.add(path)
 
     def facts(self, path: str) -> FileFacts:
         if path not in self._facts:
@@ -183,7 +170,6 @@ class SourceTree:
         for path, (facts, imports) in parallel_scan.scan_many(contents, self._scan, self._timeout):
             self._facts[path] = self._scanned(path, contents[path], facts)
             self._import_cache.put(self._digests[path], imports)
-            self._imports[self._digests[path]] = imports
 
     def _cached(self, path: str) -> FileFacts | None:
         facts = self._fact_cache.get(self.digest(path))
@@ -194,7 +180,7 @@ class SourceTree:
     def _scanned(self, path: str, content: bytes, facts: FileFacts | None = None) -> FileFacts:
         """What the content says, which others may have read; kept for the next run."""
         facts = facts or scan_within(self._scan, self._timeout, path, content)
-        self._note(path, content)
+        self._digests[path] = digest_of(content)
         if not facts.fleeting:
             self._fact_cache.put(self._digests[path], _moved(facts, ""))
         return facts
@@ -206,7 +192,7 @@ class SourceTree:
             digest = self.digest(path)
         except OSError:
             return ()
-        statements = self._imports.get(digest) or self._import_cache.get(digest)
+        statements = self._import_cache.get(digest)
         if statements is None:
             statements = import_statements(self.source(path))
             self._import_cache.put(digest, statements)

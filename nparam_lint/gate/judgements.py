@@ -325,14 +325,13 @@ def reported_findings(
 ) -> list[Finding]:
     """The findings that settings and comments do not silence, with the configured severity; and
     one for each comment that silences nothing, of the codes that are `complete`."""
-    settings, tree = source.settings, source.discovery.tree
+    settings = source.settings
 
     def read(path: str) -> bytes:
-        content = tree.source(path)
+        content = source.discovery.tree.source(path)
         return content if len(content) <= LARGEST else b""  # a skipped file is not read
 
     files = {*source.files, *(b.position.path for b in source.budgets)} if complete else set()
-    files = {path for path in files if tree.names_us(path)}
     every = {(b.position.path, b.position.line) for b in source.budgets if source.places}
     judged = {budget.position for candidate in source.candidates for budget in candidate.budgets}
     standing = suppressions.apply(
