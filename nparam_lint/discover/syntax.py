@@ -105,6 +105,14 @@ def dictionaries(body: Sequence[ast.stmt]) -> dict[str, ast.expr]:
     }
 
 
+def assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """(target, value) of each assignment that a statement makes."""
+    if isinstance(node, ast.Assign):
+        yield from ((target, node.value) for target in node.targets)
+    elif isinstance(node, ast.AnnAssign) and node.value is not None:
+        yield node.target, node.value
+
+
 def bound_names(target: ast.expr) -> Iterator[str]:
     """The names that an assignment to this gives a value: `a` and `b` of `a, (b, c.d)`."""
     for node in ast.walk(target):
@@ -176,7 +184,7 @@ def returned_calls(
     or a dictionary (model, optimizer) those of each of its values. `tables`: those of the file,
     whose entries may be called."""
     tables = tables or {}
-    assigned: dict[str, list[ast.expr]] = {}
+    values: dict[str, list[ast.expr]] = {}  # of local names
     returned: list[ast.expr] = []
     if isinstance(node, ast.AsyncFunctionDef):
         return (), frozenset()
@@ -186,16 +194,14 @@ def returned_calls(
             return (), frozenset()  # a generator returns nothing that could be counted
         if isinstance(statement, ast.Return):
             returned += [value] if value is not None else []
-        elif isinstance(statement, (ast.Assign, ast.AnnAssign)) and value is not None:
-            targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
-            for target in targets:
-                if isinstance(target, ast.Name):
-                    assigned.setdefault(target.id, []).append(value)
-                elif isinstance(target, ast.Tuple):  # `kind, sizes = NETS[name]`
-                    for number, part in enumerate(target.elts):
-                        if isinstance(part, ast.Name) and isinstance(value, ast.Subscript):
-                            element = ast.Subscript(value, ast.Constant(number))
-                            assigned.setdefault(part.id, []).append(element)
+        for target, value in assigned(statement):
+            if isinstance(target, ast.Name):
+                values.setdefault(target.id, []).append(value)
+            elif isinstance(target, ast.Tuple):  # `kind, sizes = NETS[name]`
+                for number, part in enumerate(target.elts):
+                    if isinstance(part, ast.Name) and isinstance(value, ast.Subscript):
+                        element = ast.Subscript(value, ast.Constant(number))
+                        values.setdefault(part.id, []).append(element)
     callees: dict[str, None] = {}
     names: set[str] = set()
     while returned:
@@ -207,7 +213,7 @@ def returned_calls(
                 returned += source.values
             elif isinstance(source, ast.Name) and source.id not in names:
                 names.add(source.id)
-                returned += assigned.get(source.id, [])
+                returned += values.get(source.id, [])
             elif isinstance(source, ast.Call):
                 called = [source.func]
                 while called:
@@ -222,8 +228,8 @@ def returned_calls(
                             continue
                         callees[name] = None
                         # `kind = Wide if wide else Net`, and `return kind(3)`
-                        values = assigned.get(name, [tables[name]] if name in tables else [])
-                        called += [_within(value, kind) for value in values]
+                        named = values.get(name, [tables[name]] if name in tables else [])
+                        called += [_within(value, kind) for value in named]
     return tuple(callees), frozenset(names)
 
 

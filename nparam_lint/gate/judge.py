@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from nparam_lint.count.measured import InsideRow
 from nparam_lint.gate import measures
 from nparam_lint.ground.findings import HEAVIEST, BudgetResult, Finding, finding
+from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.metrics import LADDER, METRICS
 from nparam_lint.ground.nearest import did_you_mean, nearest
 from nparam_lint.ground.notation import FormulaError, UnknownName, matches
@@ -270,9 +271,7 @@ def heaviest(rows: Sequence[ModuleRow], metric: str) -> list[str]:
     if METRICS[metric].unit == "buffer elements":
         return []
     root, level = rows[0], ""
-    below: dict[str, list[ModuleRow]] = {}
-    for row in rows[1:]:
-        below.setdefault(row.path.rpartition(".")[0], []).append(row)
+    below = grouped(rows[1:], lambda row: row.path.rpartition(".")[0])
     while True:
         children = [r for r in below.get(level, ()) if amount(r, metric)]
         # One whose parameters are all tied adds nothing.

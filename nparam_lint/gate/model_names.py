@@ -156,14 +156,11 @@ class NamedModel(Struct, frozen=True):
         return self.report.way is None and not self.has_arguments
 
     @property
-    def is_class(self) -> bool:
-        """Whether it is called after its class, rather than after a factory."""
-        return self.measured.type.rpartition(".")[2] == called(self.report.target)
-
-    @property
     def is_named_by_class(self) -> bool:
         """Whether this is the name of its class, for which its defaults stand."""
-        return self.is_class and name_key(self.name) == name_key(called(self.report.target))
+        return not self.report.is_function and name_key(self.name) == name_key(
+            called(self.report.target)
+        )
 
     @property
     def is_of_config(self) -> bool:
@@ -306,6 +303,8 @@ class ModelNames:
         self.uncounted: dict[str, set[str]] = defaultdict(set)  # targets by their names
         for target, _ in report.skipped:
             self.uncounted[name_key(called(target))].add(target)
+        self.skipped = {name_key(called(target)): target for target, _ in report.skipped}
+        self.skipped.pop("", None)  # of a config file
         configs = (_config_of(failed.target, failed.way) for failed in report.failed_ways)
         for config in filter(None, configs):
             self.uncounted[name_key(_stem(config))].add(config)

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from nparam_lint.count.measured import Environment, InsideRow, Measured, Measurement, NotMeasured
 from nparam_lint.discover.definitions import Containment
 from nparam_lint.ground.findings import BudgetResult, Finding
+from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.notation import without_arguments
 from nparam_lint.ground.printable import clean
 from nparam_lint.ground.values import Position, Way
@@ -259,10 +260,7 @@ class Report(Struct, frozen=True):
     @property
     def inside_by_target(self) -> dict[str, list[Inside]]:
         """The same by class, each as often as it is built in another way."""
-        by_target: dict[str, list[Inside]] = {}
-        for instance in self.inside:
-            by_target.setdefault(instance.row.target, []).append(instance)
-        return by_target
+        return grouped(self.inside, lambda instance: instance.row.target)
 
 
 def with_findings(report: Report, changed: Callable[[Finding], Finding]) -> Report:

@@ -8,7 +8,6 @@ the others do. So the division rests on nothing but the source and the settings.
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
@@ -17,6 +16,7 @@ from msgspec.structs import replace
 from nparam_lint.discover.claims.suppressions import UNUSED
 from nparam_lint.gate.report import Partition, Shard
 from nparam_lint.ground.facts import digest
+from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.version import __version__
 from nparam_lint.repository import ask_git
 
@@ -103,18 +103,14 @@ def _pieces(
     """The models of a file, or of a package, together: to import it twice costs more than most
     models do. Those that take more than a shard's share are divided, as far as each part builds
     for longer than it imports. Of each piece the seconds, its file, its number, and its models."""
-    files: defaultdict[str, list[int]] = defaultdict(list)
-    for place, candidate in enumerate(candidates):
-        files[candidate.location].append(place)
+    files = grouped(range(len(candidates)), lambda place: candidates[place].location)
     imports = {at: IMPORT if candidates[p[0]].is_file else PACKAGE for at, p in files.items()}
     share = (BUILD * len(candidates) + sum(imports.values())) / of
     for at, places in files.items():
         whole = BUILD * len(places)
         number = min(-(-(whole + imports[at]) // share), whole // imports[at])
         # What is built alike, such as a model and the classes inside it, stays together.
-        alike: defaultdict[str, list[int]] = defaultdict(list)
-        for place in places:
-            alike[str(candidates[place].target.built)].append(place)
+        alike = grouped(places, lambda place: str(candidates[place].target.built))
         for part, models in enumerate(_parts(alike.values(), len(places) / max(number, 1))):
             yield imports[at] + BUILD * len(models), at, part, models
 

@@ -29,6 +29,7 @@ from nparam_lint.gate.report import StatedOutcome, with_findings
 from nparam_lint.ground.errors import Aside, UsageError
 from nparam_lint.ground.facts import digest
 from nparam_lint.ground.findings import finding
+from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.lines import lines_of
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.notation import Selector
@@ -92,7 +93,7 @@ def with_stated_counts(
     stating = _stating(source.session, within(source.places))
     judged = _judged(stating, report, source, candidates)
     report = _with_repeated(report, judged.repeated, source.session)
-    outcomes = [*_of_uncounted(judged.outcomes, report), *_of_names(judged.names)]
+    outcomes = [*judged.outcomes, *_of_names(judged.names)]
     every = [*report.findings, *judged.findings]
     return replace(report, stated=tuple(outcomes), findings=tuple(in_order(every)))
 
@@ -113,16 +114,6 @@ def _also_in(places: Sequence[Position], session: Session) -> str:
     paths = dict.fromkeys(at.path for at in places if not at.path.endswith(".py"))
     step = f"; then: {commands.update_claims(session, paths)}" if paths else ""
     return f"also stated in {', '.join(map(str, places))}{step}"
-
-
-def _of_uncounted(outcomes: Iterable[StatedOutcome], report: Report) -> Iterator[StatedOutcome]:
-    """The outcomes, of which those that name no model but one that was not counted say so."""
-    key = model_names.name_key
-    targets = {key(model_names.called(target)): target for target, _ in report.skipped}
-    targets.pop("", None)  # of a config file
-    for outcome in outcomes:
-        target = targets.get(key(" ".join(outcome.count.names)), "")
-        yield replace(outcome, uncounted=target) if outcome.model is None else outcome
 
 
 def _budgets_of(outcome: StatedOutcome) -> list[BudgetResult]:
@@ -367,12 +358,9 @@ def _doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
     right = {
         (o.model.target, o.count.selector, o.name) for o in rows if o.verdict == "right" and o.model
     }
-    tables: dict[tuple[int, int] | None, list[StatedOutcome]] = {}
-    for outcome in rows:
-        tables.setdefault(outcome.count.head_at, []).append(outcome)
     of_others: dict[tuple[int, int] | None, bool] = {
         head: len({o.name for o in inside}) >= _SEVERAL
-        for head, inside in tables.items()
+        for head, inside in grouped(rows, lambda outcome: outcome.count.head_at).items()
         if head and not any(map(_confirms, inside))
     }
 
@@ -460,27 +448,29 @@ def _outcome(
     def fitting(models: Iterable[NamedModel]) -> NamedModel | None:
         return next((m for m in models if _fits(count, m, tolerance)), None)
 
+    uncounted = names.skipped.get(model_names.name_key(" ".join(count.names)), "")
+    of_none = StatedOutcome(at, count, uncounted=uncounted)
     binding = names.binding(at, count)
     models = [m for m in binding.models if m.amount(count) is not None]
     if not models:
-        return StatedOutcome(at, count)
+        return of_none
     strength, explanation = binding.strength, ""
     right = model = fitting(models)
     near: list[NamedModel] = []
     if model is None:  # a family, or all that is built of a class, may be called after it
         near = names.of_family(models[0].name)
-        near += names.beside(models[0]) if models[0].is_class else []
+        near += [] if models[0].report.is_function else names.beside(models[0])
         near += names.of_heading(next(iter(count.names), ""), count.above) if count.is_name else []
         right = model = fitting(near)
         strength = "likely"
     if model is None:
         if binding.confirms:
-            return StatedOutcome(at, count)
+            return of_none
         model = next((m for m in models if m.is_default), models[0])
         bounds = count.bounds(tolerance)
         text = " ".join((*count.names, *count.sentence)) if not count.is_name else ""
         if measures.is_of_named_part(text, bounds, model.measured):
-            return StatedOutcome(at, count)
+            return of_none
         explanation = measures.fitting_measure("this", bounds, model.measured)
         is_of_inference = bool(_INFERENCE.search(count.text))
         if is_of_inference and measures.is_fused(bounds, model.measured):

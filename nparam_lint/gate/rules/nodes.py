@@ -98,14 +98,6 @@ def is_constant(node: ast.AST | None, value: object) -> bool:
 # --- what a node does with values -----------------------------------------------------------------
 
 
-def assigned(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """(target, value) of each assignment that a statement makes."""
-    if isinstance(node, ast.Assign):
-        yield from ((target, node.value) for target in node.targets)
-    elif isinstance(node, ast.AnnAssign) and node.value is not None:
-        yield node.target, node.value
-
-
 def bound(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
     """The names that one node binds, with the value where it is a plain assignment."""
     targets: list[ast.expr] = []

@@ -27,8 +27,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import Struct, field
 
+from nparam_lint.discover.syntax import assigned
 from nparam_lint.gate.rules import built, source
-from nparam_lint.gate.rules.nodes import arguments, assigned, is_constant, put_into
+from nparam_lint.gate.rules.nodes import arguments, is_constant, put_into
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,9 +23,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from nparam_lint.discover.syntax import FUNCTIONS
+from nparam_lint.discover.syntax import FUNCTIONS, assigned
 from nparam_lint.gate.rules import built, source
-from nparam_lint.gate.rules.nodes import arguments, assigned, nodes, plain_name
+from nparam_lint.gate.rules.nodes import arguments, nodes, plain_name
 from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:

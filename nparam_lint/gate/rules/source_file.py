@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import Counter, defaultdict
 from functools import cached_property
+from operator import attrgetter
 from typing import TYPE_CHECKING
 from weakref import ref
 
@@ -16,6 +17,7 @@ from nparam_lint.discover.name_resolution import Names, Symbol, is_module
 from nparam_lint.discover.source_tree import SourceTree, cached_method, reachable
 from nparam_lint.discover.syntax import FUNCTIONS, Function, character, flat, parameter_names
 from nparam_lint.gate.rules.nodes import bindings, given_away, nodes, parents, plain_name, put_into
+from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
@@ -40,9 +42,7 @@ class SourceFile:
         self._models = Models(Names(SourceTree({_ALONE}, lambda _: b"", scan=lambda *_: facts)))
         self._names = self._models.names
         self.modules = self._models.modules(_ALONE) if modules is None else modules
-        self._classes: dict[str, list[Class]] = {}
-        for owner in _classes(parsed.tree.body):
-            self._classes.setdefault(owner.qualname, []).append(owner)
+        self._classes = grouped(_classes(parsed.tree.body), attrgetter("qualname"))
 
     @property
     def declared(self) -> Sequence[Definition]:
