@@ -65,24 +65,30 @@ _LINK = late_pattern(r"\]\(([^)\s]+)\)|href=[\"']([^\"']+)")
 def counts_in_table(
     rows: Sequence[Sequence[GridCell]], above: tuple[str, ...] = ()
 ) -> Iterator[StatedCount]:
-    """The counts of a table whose first rows are heads. `above`: the heading over it."""
-    start = next(
-        (
-            n
-            for n, row in enumerate(rows[:3])
-            if any(_count_parts(cell.text) for cell in row)
-            and not any(readings_of(cell.text) for cell in row)
-        ),
-        None,
-    )
-    if start is None:
-        yield from _turned(rows)
-        return
-    head = rows[start]
+    """The counts of a table whose first rows are heads; or its first column, where the columns are
+    models. `above`: the heading over it."""
+    width = len(rows[0]) if rows else 0
+    columns = [*zip(*(row for row in rows if len(row) == width), strict=True)]
+    turned = [*columns[:1], *(column for column in columns[1:] if column[0].text.strip())]
+    for grid in (rows, turned):
+        heads = (n for n, row in enumerate(grid[:3]) if _is_head(row))
+        if (start := next(heads, None)) is not None:
+            yield from _counts_below(grid[start], grid[start + 1 :], above)
+            return
+
+
+def _is_head(row: Sequence[GridCell]) -> bool:
+    is_of_counts = any(_count_parts(cell.text) for cell in row)
+    return is_of_counts and not any(readings_of(cell.text) for cell in row)
+
+
+def _counts_below(
+    head: Sequence[GridCell], rows: Sequence[Sequence[GridCell]], above: tuple[str, ...]
+) -> Iterator[StatedCount]:
     counts = [(n, *part) for n, cell in enumerate(head) for part in _count_parts(cell.text)]
     columns = {n for n, *_ in counts}
     labels = [cell.text.strip(" *_`") for cell in head]
-    below = [row for row in rows[start + 1 :] if len(row) == len(head)]
+    below = [row for row in rows if len(row) == len(head)]
     named = [
         n
         for n, label in enumerate(labels)
@@ -166,28 +172,13 @@ def _count_parts(head: str) -> list[tuple[int, int, str]]:
     return [(n, len(parts), u) for n, p in enumerate(parts) if (u := head_unit(p)) is not None]
 
 
-def _turned(rows: Sequence[Sequence[GridCell]]) -> Iterator[StatedCount]:
-    """The counts of a table whose rows are properties, and whose columns are models."""
-    if len(rows) < 2:
-        return
-    head, heads = rows[0], tuple(row[0].text for row in rows if row)
-    for row in rows[1:]:
-        unit = head_unit(row[0].text) if row and len(row) == len(head) else None
-        if unit is None:
-            continue
-        for name, cell in zip(head[1:], row[1:], strict=True):
-            if name.text.strip() and (readings := readings_of(cell.text.strip(_MARKS), unit)):
-                count = _count(cell, cell.text.strip(), readings, row[0], [name.text])
-                yield replace(count, heads=heads)
-
-
 def _count(
     cell: GridCell,
     text: str,
     readings: tuple[Value, ...],
     head: GridCell,
     names: Sequence[str],
-    above: tuple[str, ...] = (),
+    above: tuple[str, ...],
 ) -> StatedCount:
     """The count that a text in a cell is, which `head` calls one."""
     blanks = len(head.source) - len(head.source.lstrip())
