@@ -83,7 +83,6 @@ LATE = frozenset(
     report
     report.check_data
     report.check_document
-    report.claims_document
     report.findings
     report.folded_modules
     report.formats
@@ -91,7 +90,6 @@ LATE = frozenset(
     report.lines_by_file
     report.not_counted
     report.overview
-    report.shard_data
     report.show_document
     repository.git
     repository.snapshot
@@ -101,7 +99,6 @@ LATE = frozenset(
     rewrite.edits
     rewrite.new_budgets
     worker.in_process
-    worker.tracing.failures
 """.split()
 )
 
