@@ -33,7 +33,7 @@ from nparam_lint.ground.notation.grammar import parse_value
 from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from nparam_lint.discover.claims.doc_text import Comment, GridCell
     from nparam_lint.ground.notation import Selector, Target
@@ -79,10 +79,16 @@ class _Fault(Exception):
 
 def parse_docs(path: str, text: str) -> tuple[list[Bound], list[Malformed]]:
     """Every number of a file that a comment binds, and every comment that cannot be read."""
-    doc = _Text(path, text)
+    doc = DocText(path, text)
+    ours = [
+        (comment, word)
+        for comment in doc.comments
+        if (word := _WORD.match(comment.body)) and not _IGNORES.match(comment.body, word.end())
+    ]
+    places = {(comment.line, comment.column) for comment, _ in ours}
     numbers: list[Bound] = []
     faults: list[Malformed] = []
-    for comment, word in doc.ours:
+    for comment, word in ours:
         about = replace(comment, body=comment.body[word.end() :])
         first, *rows = about.body.strip().split("\n")
         is_of_table = bool(rows) or _COLUMN.match(first) is not None
@@ -90,7 +96,7 @@ def parse_docs(path: str, text: str) -> tuple[list[Bound], list[Malformed]]:
         try:
             if word[1] != "nparam" or not word[2]:
                 raise _Fault(f"found `{word[0].strip()}`, expected `nparam: TARGET`")
-            items = [*_in_table(about, doc)] if is_of_table else [_in_text(about, doc)]
+            items = [*_in_table(about, doc, places)] if is_of_table else [_in_text(about, doc)]
         except _Fault as fault:
             items = [fault]
         for item in items:
@@ -107,34 +113,18 @@ def parse_docs(path: str, text: str) -> tuple[list[Bound], list[Malformed]]:
     return numbers, faults
 
 
-class _Text(DocText):
-    """`ours`: the comments that are ours, each with the word that it begins with."""
-
-    def __init__(self, path: str, text: str) -> None:
-        super().__init__(path, text)
-        self.ours = [
-            (comment, word)
-            for comment in self.comments
-            if (word := _WORD.match(comment.body)) and not _IGNORES.match(comment.body, word.end())
-        ]
-        self.places = {(comment.line, comment.column) for comment, _ in self.ours}
-
-    def unit_above(self, line: int, at: int) -> str:
-        """The unit that the head of the column says, where this is a row of a table."""
-        heads = self.heads_at(line, at) if is_row(self.lines[line - 1]) else None
-        return unit_of(heads[0].text) if heads else ""
-
-
 # --- a number in a line or a paragraph --------------------------------------------------------
 
 
-def _in_text(comment: Comment, text: _Text) -> Bound:
+def _in_text(comment: Comment, text: DocText) -> Bound:
     """The nearest number before the comment in its line; else the only one that follows in it or,
     where the comment stands alone, in the paragraph below."""
     lines = text.lines
     before = [*COUNT.finditer(lines[comment.line - 1], comment.since, comment.column - 1)]
     if before:
-        unit = text.unit_above(comment.line, before[-1].start())
+        is_in_row = is_row(lines[comment.line - 1])
+        heads = text.heads_at(comment.line, before[-1].start()) if is_in_row else None
+        unit = unit_of(heads[0].text) if heads else ""
         return _bound(comment.body, before[-1], comment.line, unit)
     last = lines[comment.last - 1]
     after = last[comment.end :]
@@ -180,10 +170,13 @@ def _bound(target: str, number: re.Match[str], line: int, unit: str = "") -> Bou
 # --- a column of a table ----------------------------------------------------------------------
 
 
-def _in_table(comment: Comment, text: _Text) -> Iterator[Bound | _Fault]:
+def _in_table(
+    comment: Comment, text: DocText, places: Collection[tuple[int, int]]
+) -> Iterator[Bound | _Fault]:
     """The numbers of one column. The comment's first line names it, and says what the target of
     a row is, with `{HEAD}` for its cell in another column; each further line has the text of a
-    row's first cell, and its target, or `-` if the row is not checked."""
+    row's first cell, and its target, or `-` if the row is not checked. `places`: those of all
+    comments."""
     head, *more = (line.strip() for line in comment.body.strip().split("\n"))
     table = text.table_below(comment.last)
     if not table:
@@ -207,7 +200,7 @@ def _in_table(comment: Comment, text: _Text) -> Iterator[Bound | _Fault]:
             continue
         cell = row[column]
         number, (start, end), source = cell.line, cell.span, cell.source
-        if any((number, n) in text.places for n in range(start + 1, end + 1)):
+        if any((number, n) in places for n in range(start + 1, end + 1)):
             continue  # it has a comment of its own
         try:
             target = targets.get(at) or _filled(template, heads, row)
