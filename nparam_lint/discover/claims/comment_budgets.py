@@ -18,7 +18,7 @@ from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.discover.claims.docstring_budgets import Declared
 
@@ -30,7 +30,7 @@ def parse_comments(path: str, text: str) -> tuple[list[Declared], list[Malformed
     """Every budget in the comments of a file, and every claim there that cannot be read as one."""
     budgets: list[Declared] = []
     faults: list[Malformed] = []
-    for block in _blocks(comments(path, text)):
+    for block in blocks(comments(path, text)):
         declared, malformed = parse_docstring(block)
         faults += malformed
         for budget in declared:
@@ -66,7 +66,7 @@ def python_comments(text: str) -> Iterator[DocLine]:
                 yield DocLine(token.string[1:], token.start[0], token.start[1] + 2)
 
 
-def _blocks(comments: Iterator[DocLine]) -> Iterator[Sequence[DocLine]]:
+def blocks(comments: Iterable[DocLine]) -> Iterator[Sequence[DocLine]]:
     """Comments in successive lines belong together; one that ignores a finding is none."""
     block: list[DocLine] = []
     for line in comments:

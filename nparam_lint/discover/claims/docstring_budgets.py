@@ -139,8 +139,7 @@ def mentions(source: bytes) -> bool:
 
 def declares(lines: Sequence[DocLine]) -> bool:
     """Whether a docstring holds a budget, readable or not."""
-    lines = _folded(lines)
-    return any(_head(lines, index) for index in range(len(lines)))
+    return any(True for _ in _entries(lines))
 
 
 def find_stray(text: str, below: str = "") -> Stray | None:

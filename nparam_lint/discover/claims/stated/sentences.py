@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from nparam_lint.discover.claims.comment_budgets import comments
+from nparam_lint.discover.claims.comment_budgets import blocks, comments
 from nparam_lint.discover.claims.prose import claims_in, find_claims, listed_claims
 
 if TYPE_CHECKING:
@@ -52,20 +52,14 @@ def counts_in_comments(path: str, text: str, *, in_file: bool = False) -> Iterat
     """The counts of a file's comments: of one behind code, about that; of successive ones that
     stand alone, about the line below."""
     lines = text.replace("\r\n", "\n").split("\n")
-    block: list[DocLine] = []
 
-    def of_block() -> Iterator[StatedCount]:
-        if block:
-            below = lines[block[-1].line] if block[-1].line < len(lines) else ""
-            yield from counts_in_text(block, code=below.strip(), in_file=in_file)
+    def before(comment: DocLine) -> str:
+        return lines[comment.line - 1][: comment.column - 2].strip()
 
-    for comment in comments(path, text):
-        code = lines[comment.line - 1][: comment.column - 2].strip()
-        if block and (code or block[-1].line + 1 < comment.line):
-            yield from of_block()
-            block = []
-        if code:
-            yield from counts_in_text([comment], code=code, in_file=in_file)
-        else:
-            block.append(comment)
-    yield from of_block()
+    every = [*comments(path, text)]
+    behind = [[comment] for comment in every if before(comment)]
+    alone = blocks(comment for comment in every if not before(comment))
+    for block in sorted([*behind, *alone], key=lambda block: block[0].line):
+        below = "".join(lines[block[-1].line : block[-1].line + 1])
+        code = before(block[0]) or below.strip()
+        yield from counts_in_text(block, code=code, in_file=in_file)

@@ -103,9 +103,9 @@ def _counts_below(
         for n in of_parts
         if not all(_links(row[n]) or not row[n].text.strip("- ") for row in below)
     ]
-    is_of_part = bool(of_parts)
-    is_of_part |= any(_DOWNSTREAM.search(cell.text) for cell in head)
-    if not name_columns and not any(_DOWNSTREAM.search(cell.text) for cell in head):
+    is_downstream = any(_DOWNSTREAM.search(cell.text) for cell in head)
+    is_of_part = bool(of_parts) or is_downstream
+    if not name_columns and not is_downstream:
         name_columns = [n for n in of_parts if _BACKBONE.fullmatch(labels[n])]
     if not name_columns and not is_of_part:
         free = (n for n, label in enumerate(labels) if n not in columns)
