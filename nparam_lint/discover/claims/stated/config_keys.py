@@ -70,11 +70,10 @@ def counts_in_keys(lines: Sequence[str], *, in_file: bool = False) -> Iterator[S
             value = entry["value"].strip().strip("\"'")
             readings = readings_at(entry["key"].strip(), value)
             if readings and not is_of_run(outline.key):
-                inside = _around(code, entry.start())
-                counts.append((number, entry, value, readings, (outline, inside)))
-    for number, entry, value, readings, (block, inside) in counts:  # the blocks are read now
-        beside = [name for key, values in inside for name in (*_of_model(values), key) if name]
-        nearest = inside[0][1] if len(inside) > 1 else block.values
+                inside = outline.braces(code, entry.start())
+                counts.append((number, entry, value, readings, outline, inside))
+    for number, entry, value, readings, block, inside in counts:  # the blocks are read now
+        nearest = block.values if inside.parent is block else inside.values  # which braces hold
         if block.parent and _ABOUT_MODEL.fullmatch(block.key):  # mmlab's `Metadata:`
             nearest = [*block.parent.values, *nearest]
         yield StatedCount(
@@ -83,34 +82,16 @@ def counts_in_keys(lines: Sequence[str], *, in_file: bool = False) -> Iterator[S
             selector_of(entry["key"]),
             number,
             entry.start("value") + 1 + (entry["value"][:1] in "\"'"),
-            tuple(dict.fromkeys((*beside, *block.names()))),
+            tuple(dict.fromkeys(inside.names())),
             is_name=True,
             called=called_by(dict(nearest)),
             in_file=in_file,
         )
 
 
-def _around(line: str, at: int) -> list[tuple[str, _Pairs]]:
-    """What stands around a place in a line, from the inside out: the key of its braces, and the
-    texts that keys in these have as values; last what no braces hold."""
-    opened: list[int] = []
-    for index, sign in enumerate(line[:at]):
-        if sign in "{[":
-            opened.append(index)
-        elif sign in "}]" and opened:
-            opened.pop()
-    around = []
-    for start in (*reversed(opened), -1):
-        inside = line[start + 1 :]
-        while (shorter := _CLOSED_WITHIN.sub("", inside)) != inside:
-            inside = shorter
-        key = _KEY_BEFORE.search(line[:start]) if start >= 0 else None
-        around.append((key["key"].strip() if key else "", _pairs(re.split(r"[}\]]", inside)[0])))
-    return around
-
-
 class _Block:
-    """Lines of one depth below a key. `values`: their keys that have texts as values, and these."""
+    """Lines of one depth below a key, or a part of a line. `values`: their keys that have texts as
+    values, and these."""
 
     def __init__(self, depth: int, key: str = "", parent: _Block | None = None) -> None:
         self.depth, self.key, self.parent = depth, key, parent
@@ -138,6 +119,25 @@ class _Block:
             block.opened = opened["key"].strip()
         if len(block.values) < _MOST_NAMES:
             block.values += _pairs(line)
+        return block
+
+    def braces(self, line: str, at: int) -> _Block:
+        """The innermost braces around a place in a line of the block, inside the others, and these
+        inside what no braces of the line hold."""
+        opened = [-1]
+        for index, sign in enumerate(line[:at]):
+            if sign in "{[":
+                opened.append(index)
+            elif sign in "}]" and len(opened) > 1:
+                opened.pop()
+        block = self
+        for start in opened:
+            inside = line[start + 1 :]
+            while (shorter := _CLOSED_WITHIN.sub("", inside)) != inside:
+                inside = shorter
+            key = _KEY_BEFORE.search(line[:start]) if start >= 0 else None
+            block = _Block(self.depth, key["key"].strip() if key else "", block)
+            block.values = _pairs(re.split(r"[}\]]", inside)[0])
         return block
 
     def names(self) -> Iterator[str]:
