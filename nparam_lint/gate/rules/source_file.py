@@ -77,10 +77,6 @@ class SourceFile:
         # `nn` came by a star import that cannot be followed from here.
         return f"torch.{symbol.name}" if symbol.name.startswith("nn.") else symbol.name
 
-    def imports(self, name: str) -> bool:
-        """Does an import of the file bind the name?"""
-        return any(item.bound == name for item in self.parsed.facts.imports)
-
     def function(self, symbol: Symbol) -> FunctionFacts:
         """A function at the file's top level."""
         return self._names.functions(_ALONE)[symbol.name]
@@ -88,11 +84,8 @@ class SourceFile:
     def family(self, qualname: str) -> list[Class]:
         """The class, and those of its bases that stand in this file."""
         names = {symbol.name for symbol in self._lineage(qualname) if symbol.kind == "class"}
-        return [owner for name in sorted(names) for owner in self.classes_named(name)]
-
-    def classes_named(self, qualname: str) -> list[Class]:
-        """A name may be given to several classes, under conditions."""
-        return self._classes.get(qualname, [])
+        # A name may be given to several classes, under conditions.
+        return [owner for name in sorted(names) for owner in self._classes.get(name, ())]
 
     @cached_property
     def called_inits(self) -> set[str]:
