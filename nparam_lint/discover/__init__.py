@@ -39,6 +39,7 @@ from nparam_lint.discover.source_tree import SourceTree, cyclic_method
 from nparam_lint.discover.syntax import IN_MODULE, rare_collection, tail, words_in
 from nparam_lint.ground.paths import within
 from nparam_lint.ground.patterns import late_pattern
+from nparam_lint.ground.script_words import TEST_FILE
 from nparam_lint.ground.time_limit import TooSlow, time_limit
 from nparam_lint.ground.values import Position
 
@@ -63,7 +64,6 @@ _NAMED_BUILDER = late_pattern(
 )
 _BUILDS = late_pattern(r"(from|build|create|make|load|get)_")
 
-_TEST_FOLDERS = frozenset({"test", "tests", "testing"})
 _DEFINES_MODEL = late_pattern(rb"^[ \t]*class\s+\w+\s*\([^)]*(Module\b|\bnn\.)", re.MULTILINE)
 
 
@@ -335,16 +335,14 @@ def discover(
 
 def _test_scope(places: Collection[str]) -> Callable[[str], bool]:
     """Whether a test file was asked for: it was named, or a directory of tests that holds it."""
-    tests = [at for at in places if at.endswith(".py") or _TEST_FOLDERS & {*at.split("/")}]
+    tests = [at for at in places if at.endswith(".py") or TEST_FILE.search(at)]
     return within(tests) if tests else lambda _: False
 
 
 def _is_test(path: str, source: bytes) -> bool:
-    *folders, name = path.split("/")
-    if not _TEST_FOLDERS.isdisjoint(folders) or name == "conftest.py":
-        return True
+    match = TEST_FILE.search(path)
     # timm has layers/test_time_pool.py, which is a layer.
-    return (name.startswith("test_") or name.endswith("_test.py")) and b"def test_" in source
+    return match is not None and (not match["by_name"] or b"def test_" in source)
 
 
 def _naming_models(tree: SourceTree, models: Models, unhinted: list[str]) -> list[str]:

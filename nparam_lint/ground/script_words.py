@@ -40,7 +40,9 @@ LOOKED_UP_VALUE = (
 # --- which files ------------------------------------------------------------------------------
 
 SCRIPT_FILE = late_pattern(r"(train|main|run|demo|exp|eval|test|finetune|predict|infer)\w*\.py$")
-TEST_FILE = late_pattern(r"(^|/)(tests?|testing)/|(^|/)(test_[^/]*|[^/]*_test|conftest)\.py$")
+TEST_FILE = late_pattern(
+    r"(^|/)(tests?|testing|conftest\.py$)(/|$)|(?P<by_name>(^|/)(test_[^/]*|[^/]*_test)\.py$)"
+)
 # Scripts that take up what another has trained.
 LATER_SCRIPT = late_pattern(
     r"(^|/)(eval|test|infer|predict|demo|visual|export|convert|generate|sample|finetune)[^/]*\.py$"
