@@ -42,7 +42,7 @@ _SIZES = {
 }
 _LETTERS = {letter.lower(): letter for letter in _SIZES.values()}
 _PART = late_pattern(r"[A-Za-z]+|[0-9]+")
-_PIECE = late_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+PIECE = late_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _BRACKETS = late_pattern(r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|[*†‡§^]+)\s*")
 _MAKES = late_pattern(r"^(?:create|build|make|get)_(?=\w{4})")  # `create_RepLKNet31B`
 # timm's `_patch16_224` of `ViT-B/16`, and `_224` of what is called without.
@@ -208,7 +208,7 @@ def name_key(text: str) -> str:
         if part.lower() in _LETTERS:
             key += _LETTERS[part.lower()]
         else:
-            pieces = _PIECE.findall(part) or [part]
+            pieces = PIECE.findall(part) or [part]
             key += "".join(_SIZES.get(piece.lower(), piece.lower()) for piece in pieces)
     return key
 

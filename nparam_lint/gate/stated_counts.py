@@ -57,7 +57,6 @@ _CHECKPOINT = ".safetensors"
 _SIZE_IN_NAME = late_pattern(  # of `yoloe-11m` it is another m
     r"(?<![A-Za-z0-9.])(?<!yoloe-)(?P<number>[0-9]+(?:[._p][0-9]+)?)(?P<suffix>[mMbB])(?![A-Za-z0-9])"
 )
-_WORD_IN_NAME = late_pattern("[A-Z]?[a-z]+|[A-Z]+")
 _ROUNDED = Fraction(3, 2)
 _SEVERAL = 3  # models in a table, numbers of a model
 _ROUNDED_UP = Fraction(1005, 1000)
@@ -556,7 +555,7 @@ def _tasks(*texts: str) -> set[str]:
 
 def _parts(*texts: str) -> set[str]:
     """The words for a part of a model that texts have."""
-    words = (word.lower() for text in texts for word in _WORD_IN_NAME.findall(text))
+    words = (word.lower() for text in texts for word in model_names.PIECE.findall(text))
     return {word.removesuffix("s") for word in words} & _PARTS
 
 
