@@ -86,28 +86,18 @@ def _counts_below(
     head: Sequence[GridCell], rows: Sequence[Sequence[GridCell]], above: tuple[str, ...]
 ) -> Iterator[StatedCount]:
     counts = [(n, *part) for n, cell in enumerate(head) for part in _count_parts(cell.text)]
-    columns = {n for n, *_ in counts}
     labels = [cell.text.strip(" *_`") for cell in head]
     below = [row for row in rows if len(row) == len(head)]
-    named = [
-        n
-        for n, label in enumerate(labels)
-        if _NAMED.fullmatch(label) and not _names_nothing(label, [row[n] for row in below])
-    ]
-    # Beside a model a method is how it was trained.
-    name_columns = [n for n in named if not _METHOD.match(labels[n])] or named
-    of_parts = [n for n, label in enumerate(labels) if _PART.fullmatch(label)]
-    # One of links has the weights of the models: "Pretrained Model".
-    of_parts = [
-        n
-        for n in of_parts
-        if not all(_links(row[n]) or not row[n].text.strip("- ") for row in below)
-    ]
     is_downstream = any(_DOWNSTREAM.search(cell.text) for cell in head)
+    of_parts = [
+        n for n, label in enumerate(labels) if _is_of_part(label, [row[n] for row in below])
+    ]
     is_of_part = bool(of_parts) or is_downstream
+    name_columns = _name_columns(labels, below)
     if not name_columns and not is_downstream:
         name_columns = [n for n in of_parts if _BACKBONE.fullmatch(labels[n])]
     if not name_columns and not is_of_part:
+        columns = {n for n, *_ in counts}
         free = (n for n, label in enumerate(labels) if n not in columns)
         name_columns = [n for n in free if not is_of_another(labels[n])][:1]
     others = (label for n, label in enumerate(labels) if n not in name_columns[:1])
@@ -148,6 +138,23 @@ def _counts_below(
             continue
         is_shared = is_varied or len(values[n, count.names[0]]) > 1
         yield replace(count, shares_name=is_shared, of_larger=is_of_part, heads=heads)
+
+
+def _name_columns(labels: Sequence[str], below: Sequence[Sequence[GridCell]]) -> list[int]:
+    """Those whose heads say that they name the models."""
+    named = [
+        n
+        for n, label in enumerate(labels)
+        if _NAMED.fullmatch(label) and not _names_nothing(label, [row[n] for row in below])
+    ]
+    # Beside a model a method is how it was trained.
+    return [n for n in named if not _METHOD.match(labels[n])] or named
+
+
+def _is_of_part(label: str, cells: Sequence[GridCell]) -> bool:
+    """Whether a column names parts of models; one of links has the weights: "Pretrained Model"."""
+    are_links = all(_links(cell) or not cell.text.strip("- ") for cell in cells)
+    return _PART.fullmatch(label) is not None and not are_links
 
 
 def _names_nothing(label: str, cells: Sequence[GridCell]) -> bool:
