@@ -314,8 +314,7 @@ class ModelNames:
         self.only = [m for m in self.models if m.report.target in top_level and is_whole]
 
     def binding(self, at: Position, count: StatedCount) -> Binding:
-        models: Sequence[NamedModel] | None
-        strength: Strength
+        """The models that a count at a place may be about."""
         if count.weights:
             models = [model for model in self.models if model.has_tensors(count.weights)]
             return Binding(models, "certain", "its tensors have the names of this model's")
@@ -323,46 +322,65 @@ class ModelNames:
             target = f"{at.path}::{count.definition}"
             models = [model for model in self.models if model.report.bare == target]
             return Binding(models, "certain", "it stands in the model's docstring")
-        if count.is_name:
-            for name in count.names:
-                paths = _paths_of(name, at.path)
-                if models := next(filter(None, map(self.by_path.get, paths)), None):
-                    return Binding(models, "certain", f"beside it stands the file {name}")
-            names = [_OURS.sub("", name) for name in count.names]
-            if count.called and not (self._named(count.called) or is_size(count.called)):
-                names = []  # it is another model's, or that of a part
-            for n, name in enumerate(names):
-                named = self._named(name)
-                if not (models := named or self._named(_BRACKETS.sub(" ", name))):
-                    continue
-                models = _nearest(models, at.path)
-                because = f"beside it stands the name {name}"
-                if count.of_larger:  # what a config file builds is no part
-                    whole = [m for m in models if m.is_of_config]
-                    if not whole:
-                        return Binding(models, "likely", because, confirms=True)
-                    models = whole
-                if "=" in name:  # some settings of it, which another number may be of
+        inside = self._by_names(at, count) if count.is_name else self._by_texts(at, count.names)
+        if inside is not None:
+            return inside
+        if count.in_file and (built := self.by_path.get(at.path)):
+            of_line = [m for m in built if m.report.way and m.report.way.position.line == at.line]
+            return Binding(of_line or built, "certain", "it stands in the config of this model")
+        for name in count.names if count.is_name else ():
+            if begun := self._begun(name):
+                return Binding(begun, "likely", f"its name begins like {name}", confirms=True)
+        is_of_other = count.is_name and any(map(_COMPOUND.search, count.names[:1]))
+        if is_of_other or any(_named_beside(count.sentence[0], model)[1] for model in self.only):
+            return Binding()
+        return Binding(self.only, "likely", "it is the only model")
+
+    def _by_names(self, at: Position, count: StatedCount) -> Binding | None:
+        """By the names beside a count."""
+        models: Sequence[NamedModel] | None
+        for name in count.names:
+            paths = _paths_of(name, at.path)
+            if models := next(filter(None, map(self.by_path.get, paths)), None):
+                return Binding(models, "certain", f"beside it stands the file {name}")
+        names = [_OURS.sub("", name) for name in count.names]
+        if count.called and not (self._named(count.called) or is_size(count.called)):
+            names = []  # it is another model's, or that of a part
+        for n, name in enumerate(names):
+            named = self._named(name)
+            if not (models := named or self._named(_BRACKETS.sub(" ", name))):
+                continue
+            models = _nearest(models, at.path)
+            because = f"beside it stands the name {name}"
+            if count.of_larger:  # what a config file builds is no part
+                whole = [m for m in models if m.is_of_config]
+                if not whole:
                     return Binding(models, "likely", because, confirms=True)
-                if count.shares_name and not n:  # each row is of another variant of it
-                    return Binding(models, "likely", because, confirms=True)
-                is_unsure = not named or _MARK.search(name) or _SMALL_VALUE.search(count.text)
-                return Binding(models, "likely" if is_unsure else "certain", because)
-            if count.of_larger:
-                wholes = [m for name in names[:1] for m in self._begun(name) if m.is_of_config]
-                because = f"its name begins like {next(iter(names), '')}"
-                return Binding(wholes, "likely" if wholes else "", because, confirms=True)
-            around = [*count.above, *_PART.findall(posixpath.basename(at.path))]
-            for rest, name in product(around, names):  # `resnet20` below "CIFAR-10"
-                if models := self.by_key.get(name_key(f"{rest} {name}")):
-                    return Binding(models, "certain", f"{rest} {name} names it")
-        texts = () if count.is_name else count.names
+                models = whole
+            if "=" in name:  # some settings of it, which another number may be of
+                return Binding(models, "likely", because, confirms=True)
+            if count.shares_name and not n:  # each row is of another variant of it
+                return Binding(models, "likely", because, confirms=True)
+            is_unsure = not named or _MARK.search(name) or _SMALL_VALUE.search(count.text)
+            return Binding(models, "likely" if is_unsure else "certain", because)
+        if count.of_larger:
+            wholes = [m for name in names[:1] for m in self._begun(name) if m.is_of_config]
+            because = f"its name begins like {next(iter(names), '')}"
+            return Binding(wholes, "likely" if wholes else "", because, confirms=True)
+        around = [*count.above, *_PART.findall(posixpath.basename(at.path))]
+        for rest, name in product(around, names):  # `resnet20` below "CIFAR-10"
+            if models := self.by_key.get(name_key(f"{rest} {name}")):
+                return Binding(models, "certain", f"{rest} {name} names it")
+        return None
+
+    def _by_texts(self, at: Position, texts: Sequence[str]) -> Binding | None:
+        """By the words around a count, nearest first."""
+        strength: Strength
         if len(texts) > 1 and _ARTICLE.search(texts[0]) and (of := _OF_IT.match(texts[1])):
             behind = texts[1][of.end() :]  # "the 2M-parameter Net"
-            for name, models in self._in_text(behind):
-                if re.match(rf"[\W_]*{re.escape(name)}", behind):
-                    return Binding(_nearest(models, at.path), "certain", f"the text names {name}")
-                break
+            name, models = next(self._in_text(behind), ("", ()))
+            if models and re.match(rf"[\W_]*{re.escape(name)}", behind):
+                return Binding(_nearest(models, at.path), "certain", f"the text names {name}")
         for n, text in enumerate(texts):
             if in_text := [*self._in_text(text)]:
                 # "Net beats ResNet-50 (25.6M parameters)"
@@ -377,16 +395,7 @@ class ModelNames:
                 is_certain = is_whole and not is_of_next and name.lower() not in _GENERAL
                 strength = "certain" if is_certain else "likely"
                 return Binding(_nearest(nearest, at.path), strength, f"the text names {name}")
-        if count.in_file and (models := self.by_path.get(at.path)):
-            of_line = [m for m in models if m.report.way and m.report.way.position.line == at.line]
-            return Binding(of_line or models, "certain", "it stands in the config of this model")
-        for name in count.names if count.is_name else ():
-            if begun := self._begun(name):
-                return Binding(begun, "likely", f"its name begins like {name}", confirms=True)
-        is_of_other = count.is_name and any(map(_COMPOUND.search, count.names[:1]))
-        if is_of_other or any(_named_beside(count.sentence[0], model)[1] for model in self.only):
-            return Binding()
-        return Binding(self.only, "likely", "it is the only model")
+        return None
 
     def _named(self, name: str) -> Sequence[NamedModel]:
         """The models of exactly this name."""
