@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import defaultdict
 from functools import cached_property
 from itertools import chain, islice
-from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -15,6 +14,7 @@ from nparam_lint.evidence import CommandRun, Evidence
 from nparam_lint.evidence.call_search import HELP
 from nparam_lint.evidence.commands import Command, is_to_fill_in
 from nparam_lint.evidence.containment import find_containment
+from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.script_words import (
     CONFIG_OPTION,
     DATA_FILE,
@@ -47,15 +47,19 @@ class ScriptRuns:
         self.called = files.not_followed
 
     def __iter__(self) -> Iterator[Evidence]:
-        """First one run of each script, those of commands that the README shows before others."""
-        runs = [
-            (number, not self.files.query.is_named_command(evidence.way.command), evidence)
-            for script in sorted(self.files.discovery.tree.files)
-            if not (DATA_FILE.search(script) or TEST_FILE.search(script))
-            for number, evidence in self._of_script(script)
-        ]
-        runs.sort(key=itemgetter(0, 1))
-        yield from (evidence for *_, evidence in runs[:_MOST])
+        """First one run of each script, those of commands that the README shows before others. One
+        run tells of all its models."""
+        runs = grouped(
+            (
+                (number, not self.files.query.is_named_command(evidence.way.command), evidence)
+                for script in sorted(self.files.discovery.tree.files)
+                if not (DATA_FILE.search(script) or TEST_FILE.search(script))
+                for number, evidence in self._of_script(script)
+            ),
+            lambda run: (run[2].file, run[0]),
+        )
+        for run in sorted(runs.values(), key=lambda run: run[0][:2])[:_MOST]:
+            yield from (evidence for *_, evidence in run)
 
     def _of_script(self, script: str) -> Iterator[tuple[int, Evidence]]:
         """The runs of a script, with the number of the command."""

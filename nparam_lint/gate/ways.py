@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from nparam_lint.gate.candidates import ProjectSource
     from nparam_lint.ground.values import Position
 
-_RUNS = 32  # scripts that are run to see whether what was told of them is right
+_RUNS = 32  # of scripts, to see whether what was told of them is right
 
 
 def config_candidates(source: ProjectSource) -> Iterator[Candidate]:
@@ -68,6 +68,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     built = {str(evidence.target) for evidence in distinct.values() if not evidence.recipe.is_run}
     candidates: list[Candidate] = []
     runs: list[Candidate] = []  # they come last: they take longer
+    told_by: set[object] = set()  # one run tells of all its models
     untried: Counter[str] = Counter()
     for evidence, is_tried in zip(distinct.values(), tried, strict=True):
         target, way = evidence.target, evidence.way
@@ -82,7 +83,10 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
             target, position, build, definitions=definitions.get(target, []), way=way
         )
         candidates.append(candidate)
-        if (run := evidence.as_run) and len(runs) < _RUNS:
+        run = evidence.as_run
+        words = (run.file, run.recipe.setup, repr(run.recipe.run[:2])) if run else ""
+        if run and (words in told_by or len(told_by) < _RUNS):
+            told_by.add(words)
             recipe = dataclasses.replace(run.recipe, file=run.file)
             run_build = dataclasses.replace(build, recipe=recipe)
             runs.append(replace(candidate, build=run_build, way=run.way, instead_of=candidate))
