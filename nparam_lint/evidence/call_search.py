@@ -24,7 +24,7 @@ from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.commands import is_to_fill_in
 from nparam_lint.evidence.config_libraries import BUILDS_IN_TEXT
 from nparam_lint.evidence.object_changes import is_read, joined_notes, note_on, skipped_settings
-from nparam_lint.evidence.statement_slices import BY_DEFAULT, IMPORTED, LOCAL
+from nparam_lint.evidence.statement_slices import ABSENT, BY_DEFAULT, IMPORTED, LOCAL
 from nparam_lint.evidence.statements import (
     BUILTINS,
     NoWay,
@@ -286,7 +286,7 @@ class CallSearch:
         ]
         left = {place: at for place, at in unknown.items() if place[0] != BY_DEFAULT}
         places = skipped_settings(left, text)
-        free = {name for of, name in unknown if of in (LOCAL, IMPORTED)}
+        free = {name for of, name in unknown if of in (LOCAL, IMPORTED, ABSENT)}
         for name in sorted(places.keys() - {*options} - free):
             self.query.gaps[str(target)] = f"{name} depends on data ({places[name]})"
             raise NoWay(self.query.gaps[str(target)])

@@ -37,6 +37,7 @@ from nparam_lint.evidence.option_ways import OptionWays
 from nparam_lint.evidence.options import is_reached
 from nparam_lint.evidence.shorten import shortened
 from nparam_lint.evidence.slices import LeftOut
+from nparam_lint.evidence.statement_slices import ABSENT
 from nparam_lint.evidence.statements import (
     BUILTINS,
     NOT_REACHED,
@@ -167,7 +168,7 @@ class FileCalls(Callees):
                 unknown = self.search.note_of(
                     target, cut.unknown, home.path, home.text.options, reading
                 )
-                if unknown and rank < TEST:
+                if unknown and rank < TEST and {of for of, _ in cut.unknown} != {ABSENT}:
                     self.note_gap(target, unknown)
                 options = OptionWays(self, cut, place.call, target, model.named)
                 filled = self.not_said_elsewhere(model, [*options], rank, is_bare=is_bare)

@@ -12,7 +12,7 @@ from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import FUNCTIONS, Function, dotted_name, tail
 from nparam_lint.evidence.arguments import arguments_of
 from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, BOUND
-from nparam_lint.evidence.statement_slices import IMPORTED, LOCAL
+from nparam_lint.evidence.statement_slices import ABSENT, IMPORTED, LOCAL
 from nparam_lint.evidence.statements import NoWay, changes, stores, variables_set
 from nparam_lint.ground.patterns import late_pattern
 
@@ -44,7 +44,7 @@ def skipped_settings(unknown: Mapping[tuple[str, str], str], text: str) -> dict[
     return {
         name: at
         for (of, name), at in unknown.items()
-        if of == LOCAL
+        if of in (LOCAL, ABSENT)
         or (re.search(rf"\b{name}\b", text) if of == IMPORTED else is_read(name, text))
     }
 

@@ -25,7 +25,7 @@ from nparam_lint.evidence.statements import (
     targets_of,
 )
 from nparam_lint.ground.patterns import late_pattern
-from nparam_lint.ground.script_words import CONFIG_OPTION
+from nparam_lint.ground.script_words import CONFIG_OPTION, RUN_SETTING
 
 if TYPE_CHECKING:
     import re
@@ -201,11 +201,13 @@ def assumed(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, str]]:
 
 
 def words_assumed(statements: Iterable[ast.stmt], options: Mapping[str, ast.Call]) -> Iterator[str]:
-    """The words of a command by which the conditions around a call hold that do not by default."""
+    """The words of a command by which the conditions around a call hold that do not by default; of
+    options that a model may depend on."""
     for node in statements:
         target = node.targets[0] if isinstance(node, Assumption) else None
-        option = options.get(target.attr) if isinstance(target, ast.Attribute) else None
-        if option is None or not isinstance(node, Assumption):
+        name = target.attr if isinstance(target, ast.Attribute) else ""
+        option = options.get(name)
+        if option is None or not isinstance(node, Assumption) or RUN_SETTING.match(name):
             continue
         text = text_of(node.value)
         if text is not None and default_text(option) != text:

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     Assigning = ast.Assign | ast.AnnAssign | ast.AugAssign
 
 LOCAL = "a local variable"
+ABSENT = "a local variable, if a file is there"
 BY_DEFAULT = "a default"
 IMPORTED = "an import"
 _MAKES_PARSER = (
@@ -301,7 +302,7 @@ class StatementSlice(Struct):
             names |= {name for name, is_change in map(changed_by_call, calls) if is_change}
             names -= {name for part in node.orelse for name in stores(part)}
             at = f"{self.text.path}:{node.lineno}"
-            self.unknown |= {(LOCAL, name): at for name in sorted(names & need)}
+            self.unknown |= {(ABSENT, name): at for name in sorted(names & need)}
         if holds is not None:
             return self.before(node.body if holds else node.orelse, need)
         self.check(node.test)
