@@ -305,7 +305,8 @@ class ModelBuild:
         if is_lost and self.total_on(RUNGS[-1]) != total:
             reason = "it depends on the values of large tensors"
             raise NextRung([{"device": n.split()[0], "reason": reason} for n in SKIPPING])
-        for number in (1, 2, 3) if not is_checked and drew(before, after) else ():
+        is_run = self.recipe.is_run  # most scripts seed what they draw, and ask for a GPU
+        for number in (1, 2, 3) if not (is_checked or is_run) and drew(before, after) else ():
             seed(torch, number)
             next_total = self.total_on(name)
             is_seeded = number == 1 and torch.equal(after[2], random_state(torch)[2])
@@ -317,8 +318,9 @@ class ModelBuild:
                 raise self.in_doubt(count, text, name, number)
         if STATE.saw_meta and name == RUNGS[0] and self.job.build.device != "cpu" and not doubt:
             self.check_on_cpu(count, text)
-        if not is_checked:
+        if not (is_checked or is_run):
             self.check_on_gpus(name, count, text)
+        if not is_checked:
             result["fusing"] = fusing_methods(kinds)
             if result["fusing"] and self.job.ask.parameters:  # it takes as long as many a build
                 with rung(torch, name):
