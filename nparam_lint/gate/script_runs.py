@@ -100,11 +100,6 @@ def settled(candidates: Sequence[Candidate], answers: Mapping[int, _Measurement]
             left_out.add(number)
         else:
             left_out.update((number, run_number) if _is_sure(made) else (run_number,))
-            # What a function that fails there would have set, the model is made of.
-            lost = [note for note in made.notes if note.endswith(FAILS_HERE)]
-            if isinstance(made, NotMeasured) and lost and (way := candidates[number].way):
-                note = "; ".join(filter(None, (way.note, *lost)))
-                candidates[number].way = replace(way, note=note)
     totals: dict[Target, set[int]] = defaultdict(set)
     told_of: set[tuple[Target, str]] = set()  # targets with scripts, without runs
     for number, candidate in enumerate(candidates):

@@ -95,8 +95,6 @@ def refuse(cls, *args):
     error.loss = cls.nparam_loss
     if STATE.script_run is None:
         STATE.refused = STATE.refused or error
-    else:
-        STATE.script_run.needed.append(error.loss)
     raise error
 
 

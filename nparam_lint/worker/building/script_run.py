@@ -93,7 +93,6 @@ class ScriptRun:
         self.torch = sys.modules["torch"]
         self.made = []  # all modules whose constructors have begun
         self.runs, self.is_running = 0, False  # of modules
-        self.needed = []  # losses of values that are not known, and were asked for
         self.forgotten = []  # objects that the last statement that failed would have changed
         # (line, error) of each statement that was left out, with what had been made before, if it
         # only asked for files.
@@ -120,12 +119,6 @@ class ScriptRun:
         if isinstance(ending, OutOfTime):  # what is being made may be incomplete
             raise Failure("NPL004", "timed_out", f"{makes_none} within {SECONDS} s")
         failures = [(at, error) for at, error, made in self.failures if wanted not in made]
-        if failures:
-            STATE.refusals[:] = refusals
-        # Of a model that is made of what fails; not where it lacks a package as well.
-        is_lost = bool(self.needed) and all(loss.package is None for loss in self.needed)
-        if failures and (model is not None or is_lost):
-            STATE.refusals.append(f"without {failures[0][0]}, {FAILS_HERE}")
         if model is None and failures:
             STATE.refused = None
             raise failures[0][1]
@@ -134,6 +127,9 @@ class ScriptRun:
             is_sure = not (words or isinstance(ending, SystemExit))
             is_sure = is_sure and any(map(self.is_other_model, self.made))
             raise Failure("NPL004", "not_a_model" if is_sure else "raised", makes_none + words)
+        if failures:
+            STATE.refusals[:] = refusals
+            STATE.refusals.append(f"without {failures[0][0]}, {FAILS_HERE}")
         if len(set(map(size_of, wanted.returned or wanted.whole))) > 1:
             STATE.refusals.append(f"{FIRST_OF} that {relative(self.path)} makes")
         return model
