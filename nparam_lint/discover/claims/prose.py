@@ -141,7 +141,7 @@ _BEFORE = late_pattern(
     (?:\b(?:to|from|between|over|above|exceed\w*|least|by|for|or|until|adds?|adding|extra|plus
     |additional|another|beyond|given|starting\s+at|remov\w+|takes?|accepts?|expects?|requires?
     |first|last|top|x)
-    |[+/×*&→>\#%^]|[0-9]\s?[kmbgt]\s*(?:,|and|&)
+    |[+/×&→>\#%^]|\S[^\S\n]*\*|[0-9]\s?[kmbgt]\s*(?:,|and|&)
     |(?:\b(?:half|most|third|all|out|fraction|some|rest)|%)\s+of(?:\s+the)?)\s*$""",
     _FLAGS,
 )

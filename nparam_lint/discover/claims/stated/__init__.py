@@ -37,6 +37,7 @@ _NEAR = late_pattern(  # in Python, where nearly every file names parameters
     _COUNT
     + rb"""[\s-]+(?:[a-z]+[\s-]+){0,2}\#?[Pp]aram
     |[Pp]aram\w*["']\s*:\s*[0-9]+\.[0-9]
+    |\|[ \t]*\#?[Pp]aram[\w \t()]{0,15}[|\n]
     |(?i:\b(?:n|nb|num|no|total|number_of)_param\w*|param\w*(?:count\w*|_[kmb]))\s*(?::[^=\n]+)?
     =\s*\{\s*["']
     |(?<!n)(?:[Pp]aram|PARAM)\w*["'`*]{0,3}\s*(?:\([^()\n]{0,20}\)\s*)?(?:[:=]|\bis\b|\bare\b)[^\n0-9]{0,20}"""

@@ -7,17 +7,20 @@ import re
 import warnings
 from collections import Counter
 from contextlib import suppress
+from itertools import groupby
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
 from nparam_lint.discover.claims.count_words import selector_of
+from nparam_lint.discover.claims.doc_text import cells
 from nparam_lint.discover.claims.stated import StatedCount
 from nparam_lint.discover.claims.stated.sentences import (
     counts_in_comments,
     counts_in_docstring,
     counts_in_paragraphs,
 )
+from nparam_lint.discover.claims.stated.tables import counts_in_table
 from nparam_lint.discover.claims.stated.words import (
     called_by,
     is_of_another,
@@ -51,11 +54,13 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
     with suppress(RecursionError):  # of what is nested deeper than anybody writes
         yield from _keys(tree, (), lines)
     yield from counts_in_paragraphs(_docstring(tree, lines))
+    yield from _in_tables([*_docstring(tree, lines)])
     definitions = [*_definitions(tree)]
     times = Counter(name for name, node in definitions if getattr(node, "name", "") != "__init__")
     for name, node in definitions:
         if times[name] == 1:  # else it depends on the environment which of them there is
             yield from counts_in_docstring([*_docstring(node, lines)], name)
+        yield from _in_tables([*_docstring(node, lines)])
     yield from counts_in_comments(path, text)
 
 
@@ -71,6 +76,14 @@ def _definitions(node: ast.AST, outer: str = "") -> Iterator[tuple[str, _Documen
                 yield from _definitions(child, f"{name}.")
         elif isinstance(child, (ast.If, ast.Try, ast.ExceptHandler, ast.With)):
             yield from _definitions(child, outer)
+
+
+def _in_tables(lines: Sequence[DocLine]) -> Iterator[StatedCount]:
+    """The counts in the tables of a docstring: lines of as many columns, but for drawn ones."""
+    written = (line for line in lines if re.search(r"\w|^\s*$", line.text))
+    for bars, alike in groupby(written, key=lambda line: line.text.count("|")):
+        if bars:
+            yield from counts_in_table([cells(line.text, line.line) for line in alike])
 
 
 def _docstring(node: _Documented, lines: Sequence[str]) -> Iterator[DocLine]:
