@@ -69,6 +69,7 @@ _BEHIND = late_pattern(r"[:;][ \t]*(?=(?:from|import)[ \t])")
 _HINTS = tuple(a + b for a in (": ", ":", "; ", ";") for b in ("import ", "from "))
 _NAME = late_pattern(r"(\w+)(?:\s+as\s+\w+)?")
 _COMMENT = late_pattern(r"#[^\n]*")
+_NAMES_BEFORE_3_7 = late_pattern(r"\b(async|await)\s*[=,)]")  # `x.cuda(async=True)`
 _OF_3_12 = late_pattern(r"^[ \t]*(?:type \w+.*=|(?:class|def) \w+\[)", re.MULTILINE)
 
 
@@ -212,6 +213,8 @@ def parse_text(path: str, text: str) -> Parsed:
     except SyntaxError as error:
         place = max(1, error.lineno or 1), max(1, error.offset or 1)
         reason = f"cannot be parsed: {error.msg}"
+        if old_name := _NAMES_BEFORE_3_7.search(error.text or ""):
+            reason += f" ({old_name[1]!r} is no name since Python 3.7)"
         if sys.version_info < (3, 12) and _OF_3_12.search(text):
             reason += f" for Python 3.{sys.version_info.minor}; it needs nparam-lint on 3.12"
         return _unreadable(path, *place, reason)
