@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from nparam_lint.ground.notation import Target
     from nparam_lint.ground.orders import Ask
 
-_SECONDS = 6.0  # in which runs are begun; as long again for those after the first of each script
+_SECONDS = 6.0  # for all runs; as long again for those after the first of each script
 _Measurement = Measured | NotMeasured
 
 

@@ -91,6 +91,7 @@ class State:
         self.gpu_questions = {}
         self.refusals = []  # what the guard refused, in words
         self.refused = None  # the error of the first placeholder of which a value was needed
+        self.is_seeded = False  # whether a script that is run has seeded its random numbers
         self.read_values = False  # whether the build has read a value of a tensor
         self.shrank = (
             False  # whether it read a tensor that is not initialised, or made a small one of it

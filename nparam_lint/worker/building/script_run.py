@@ -188,6 +188,14 @@ class ScriptRun:
 
             return end_or_go_on
 
+        def noting_seed(function):
+            @functools.wraps(function)
+            def seed(*args, **kwargs):
+                STATE.is_seeded |= next(iter((*args, *kwargs.values())), None) is not None
+                return function(*args, **kwargs)
+
+            return seed
+
         def spawn(function, args=(), *others, **options):
             function(0, *args)
 
@@ -211,6 +219,8 @@ class ScriptRun:
             (loader, "__iter__", ending(loader.__iter__)),
             (optimizer, "__init__", ending(optimizer.__init__)),
             (torch.multiprocessing, "spawn", spawn),
+            (random, "seed", noting_seed(random.seed)),
+            (torch, "manual_seed", noting_seed(torch.manual_seed)),
             (glob, "glob", self.noting_absence(glob.glob)),
             (os, "walk", self.noting_absence(os.walk, list)),
             (pathlib.Path, "glob", self.noting_absence(pathlib.Path.glob, list)),
