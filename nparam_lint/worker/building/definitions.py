@@ -11,6 +11,7 @@ import builtins
 import contextlib
 import functools
 import inspect
+import linecache
 import os
 import types
 
@@ -54,6 +55,16 @@ def note_definition(path, line):
 
 
 setattr(builtins, NOTE, note_definition)
+
+
+@functools.lru_cache(maxsize=None)
+def statements_of(path):
+    """All statements of a file, those around others first; none of what is no file."""
+    try:
+        tree = ast.parse("".join(linecache.getlines(path)))
+    except (SyntaxError, ValueError):
+        return []
+    return [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
 
 
 def definitions_of(function, job):

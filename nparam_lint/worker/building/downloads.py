@@ -4,7 +4,6 @@ without."""
 import ast
 import collections
 import contextlib
-import linecache
 import re
 import sys
 from traceback import walk_tb
@@ -13,6 +12,7 @@ from ...ground.script_words import LOADS_WEIGHTS, WEIGHTS_KEY, WEIGHTS_URL, WEIG
 from ..tracing.failures import describe
 from ..tracing.project_paths import is_project, relative
 from .call_arguments import Calls, is_call, written_in
+from .definitions import statements_of
 from .side_effect_guard import is_refusal
 
 # Files of packages that fetch weights; and of those that fetch anything.
@@ -184,8 +184,7 @@ def shapes_of(modules):
 def only_gets_weights(frame, line):
     """Whether the statement of a frame gives weights, by the names in it, and no model or arguments
     of one, which its function does not read from them either."""
-    tree = ast.parse("".join(linecache.getlines(frame.f_code.co_filename)))
-    statements = (node for node in ast.walk(tree) if isinstance(node, ast.stmt))
+    statements = statements_of(frame.f_code.co_filename)
     around = [node for node in statements if node.lineno <= line <= node.end_lineno]
     function = [node for node in around if isinstance(node, ast.FunctionDef)][-1]
     for node in ast.walk(function):

@@ -10,9 +10,9 @@ import types
 from ..state import STATE
 from ..tracing.failures import Loss, describe, missing_package
 from ..tracing.project_paths import line_text
-from .partial_exec import IMPORTS, dotted, loss_behind
+from .partial_exec import IMPORTS, dotted, inside, loss_behind
 from .placeholders import placeholder
-from .unfinished import forget_rest, inside
+from .unfinished import forget_rest
 
 ERROR, LEFT_OUT, UNKNOWN = "__nparam_error__", "__nparam_left_out__", "__nparam_unknown__"
 CAUGHT, KEPT = "__nparam_caught__", "__nparam_kept__"

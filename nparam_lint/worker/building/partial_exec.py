@@ -60,15 +60,20 @@ def dotted(node):
     return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
 
 
-def calls_in(node):
-    """The calls that running `node` makes; bodies of functions and lambdas only run when called."""
+def inside(node, closed=(*FUNCTIONS, ast.ClassDef, ast.Lambda)):
+    """A node and what is in it, but for what functions and classes have for themselves."""
     todo = [node]
     while todo:
         node = todo.pop()
-        if isinstance(node, ast.Call):
-            yield node
-        if not isinstance(node, (*FUNCTIONS, ast.Lambda)):
+        yield node
+        if not isinstance(node, closed):
             todo.extend(ast.iter_child_nodes(node))
+
+
+def calls_in(node):
+    """The calls that running `node` makes; bodies of functions and lambdas only run when called."""
+    parts = inside(node, closed=(*FUNCTIONS, ast.Lambda))
+    return (part for part in parts if isinstance(part, ast.Call))
 
 
 def is_main_guard(node):

@@ -3,13 +3,13 @@
 import ast
 import collections
 import contextlib
-import functools
 import sys
 import types
 from traceback import walk_tb
 
 from ..tracing.project_paths import is_ours, is_project
-from .partial_exec import FUNCTIONS, dotted
+from .definitions import statements_of
+from .partial_exec import FUNCTIONS, dotted, inside
 
 LOOPS = (ast.For, ast.While)
 BODIES = ("body", "orelse", "finalbody")
@@ -30,11 +30,10 @@ def forget_rest(error, line, lost):
         parts += getattr(node, "targets", [])
         given += forget(parts, frame.f_locals, frame.f_globals, lost)
     for frame, at in inner:
-        if is_project(frame.f_code.co_filename):
-            function = function_of(frame.f_code)
-            body = function.body if function else []
-            rest = [*rest_of(body, at), *(node for node in body if isinstance(node, ast.Global))]
-            given += forget(rest, frame.f_locals, frame.f_globals, lost)
+        function = function_of(frame.f_code)
+        body = function.body if function else []
+        rest = [*rest_of(body, at), *(node for node in body if isinstance(node, ast.Global))]
+        given += forget(rest, frame.f_locals, frame.f_globals, lost)
     return given
 
 
@@ -116,32 +115,11 @@ def is_of_project(value):
     return not is_model and (name == "__main__" or is_ours(sys.modules.get(name)))
 
 
-def inside(node):
-    """A node and what is in it, but for what functions and classes have for themselves."""
-    todo = [node]
-    while todo:
-        node = todo.pop()
-        yield node
-        if not isinstance(node, (*FUNCTIONS, ast.ClassDef, ast.Lambda)):
-            todo.extend(ast.iter_child_nodes(node))
-
-
 def function_of(code):
     """The definition of a function of the project; None where it is not known."""
-    for node in statements_of(code.co_filename):
+    for node in statements_of(code.co_filename) if is_project(code.co_filename) else ():
         if isinstance(node, FUNCTIONS) and node.name == code.co_name:
             lines = [node.lineno, *(part.lineno for part in node.decorator_list)]
             if code.co_firstlineno in lines:
                 return node
     return None
-
-
-@functools.lru_cache(maxsize=None)
-def statements_of(path):
-    """All statements of a file, those around others first."""
-    try:
-        with open(path, "rb") as file:
-            tree = ast.parse(file.read())
-    except (OSError, SyntaxError, ValueError):
-        return []
-    return [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
