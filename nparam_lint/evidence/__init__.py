@@ -39,9 +39,6 @@ if TYPE_CHECKING:
 
 
 _WORD = late_pattern(r"[\w./+-]+")
-# What torchrun says to the only process that it starts.
-_OF_LAUNCHER = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1"}
-_OF_LAUNCHER |= {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"}
 _RELEASE = late_pattern(r"v\d[\d.]*|hf")  # in a name, which people leave out
 
 
@@ -56,7 +53,7 @@ class CommandRun(Struct, frozen=True):
         """For a model that the script makes."""
         words, folder = [*self.command.words], self.command.folder
         environ = {
-            **(_OF_LAUNCHER if self.command.is_launched else {}),
+            **(script_words.LAUNCHED if self.command.is_launched else {}),
             **dict(self.command.environ),
         }
         values = ", ".join(f"{name}={value!r}" for name, value in environ.items())

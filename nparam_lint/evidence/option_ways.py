@@ -112,7 +112,8 @@ class OptionWays:
         self.has_subparsers = "add_subparsers" in cut.home.text.text
         self.reads_files = "fromfile_prefix_chars" in cut.home.text.text
         dest = _SUBCOMMAND.search(cut.home.text.text) if self.has_subparsers else None
-        if dest and (subcommand := dict(assumed(cut.statements)).get(dest[1])):
+        subcommand = dict(assumed(cut.statements)).get(dest[1]) if dest else None
+        if isinstance(subcommand, str) and subcommand:
             self.chosen = {"": (subcommand,), **self.chosen}
         used_by: list[ast.AST] = [*self.statements, call, *cut.read]
         parsers = [node for _, node in self.called if _PARSES.search(ast.unparse(node))]

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 _OPTION = late_pattern(r"\.add_arguments?$|^click\.(option|argument)$")
 _DECORATOR = late_pattern(r"(^|\.)(option|argument)$")  # whatever click is called
 _PARSES = ("parse_args", "parse_known_args")
+_FLAGS = ("store_true", "store_false")
 _ASKS_FOR_FILES = ("exists", "isfile", "isdir", "is_file", "is_dir")
 _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], object]] = {
     ast.Eq: operator.eq,
@@ -180,7 +181,7 @@ def variants(call: ast.Call) -> Iterator[tuple[str, ...]]:
     """The words that give an option each value that it offers beside its default: `--small`, which
     is there or not, and each of `choices`."""
     action, choices = text_of(keyword(call, "action")), keyword(call, "choices")
-    if action in ("store_true", "store_false"):
+    if action in _FLAGS:
         yield (words_of(call)[0],)
     with suppress(ValueError):
         values = ast.literal_eval(choices) if choices else ()
@@ -191,28 +192,23 @@ def variants(call: ast.Call) -> Iterator[tuple[str, ...]]:
                 yield words_for(call, str(value))
 
 
-def assumed(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, str]]:
-    """The options that the conditions around a call need to be texts, each with its text."""
+def assumed(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, object]]:
+    """The options that the conditions around a call need, each with its value."""
     for node in statements:
         if isinstance(node, Assumption):
-            option, text = node.targets[0], text_of(node.value)
-            if isinstance(option, ast.Attribute) and text is not None:
-                yield option.attr, text
+            option, value = node.targets[0], node.value
+            if isinstance(option, ast.Attribute) and isinstance(value, ast.Constant):
+                yield option.attr, value.value
 
 
 def words_assumed(statements: Iterable[ast.stmt], options: Mapping[str, ast.Call]) -> Iterator[str]:
     """The words of a command by which the conditions around a call hold that do not by default; of
     options that a model may depend on."""
-    for node in statements:
-        target = node.targets[0] if isinstance(node, Assumption) else None
-        name = target.attr if isinstance(target, ast.Attribute) else ""
-        option = options.get(name)
-        if option is None or not isinstance(node, Assumption) or RUN_SETTING.match(name):
-            continue
-        text = text_of(node.value)
-        if text is not None and default_text(option) != text:
-            yield from words_for(option, text)
-        elif getattr(node.value, "value", None) is True and is_flag(option):
+    for name, needed in assumed(statements):
+        option = None if RUN_SETTING.match(name) else options.get(name)
+        if option and isinstance(needed, str) and default_text(option) != needed:
+            yield from words_for(option, needed)
+        elif option and needed is True and is_flag(option):
             yield words_of(option)[0]
 
 
@@ -220,8 +216,8 @@ def asked(statements: Iterable[ast.stmt], options: Mapping[str, ast.Call]) -> It
     """The statements, which ask for what is assumed of anything but these options: a config, or an
     option of another file, may say that the call is not reached."""
     for node in statements:
-        name, needed = next(assumed([node]), ("", ""))
-        if not name or name in options:
+        name, needed = next(assumed([node]), ("", None))
+        if not isinstance(needed, str) or name in options:
             yield node
             continue
         assert isinstance(node, Assumption)
@@ -246,19 +242,16 @@ def contradicts(
     """Whether an option has another value than the conditions around a call need, by the words of a
     command, or by its default."""
     for name, needed in assumed(statements):
-        given = value_in(words_of_option[name]) if name in words_of_option else None
-        if given is None and name in options:
-            given = default_text(options[name])
-        if given is not None and given != needed:
+        option = options.get(name)
+        if isinstance(needed, str):
+            given = default_text(option) if option else None
+            given = value_in(words_of_option[name]) if name in words_of_option else given
+            if given not in (None, needed):
+                return True
+        action = text_of(keyword(option, "action")) if option else None
+        is_set = (action == "store_true") == (name in words_of_option)
+        if action in _FLAGS and is_set != needed:
             return True
-    for node in statements:
-        if isinstance(node, Assumption) and isinstance(node.targets[0], ast.Attribute):
-            name = node.targets[0].attr
-            action = text_of(keyword(options[name], "action")) if name in options else None
-            if action in ("store_true", "store_false"):
-                is_set = (action == "store_true") == (name in words_of_option)
-                if is_set != getattr(node.value, "value", None):
-                    return True
     return False
 
 

@@ -15,6 +15,7 @@ from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import (
     CHANGES,
     DATA_FILE,
+    LAUNCHED,
     LOADS_CONFIG,
     MUTATES,
     SETS_CONFIG,
@@ -272,7 +273,7 @@ def source_of(statements: Iterable[ast.stmt]) -> str:
     they read `os.environ['RANK']`, and no `if` asks for it."""
     text = "\n".join(ast.unparse(ast.fix_missing_locations(node)) for node in statements)
     read = dict.fromkeys(_OF_LAUNCHER.findall(text))
-    values = {name: str(int(name == "WORLD_SIZE")) for name in read if f"if '{name}'" not in text}
+    values = {name: LAUNCHED[name] for name in read if f"if '{name}'" not in text}
     return f"import os\nos.environ.update({values})\n{text}" if values else text
 
 

@@ -335,7 +335,7 @@ def _of_names(names: model_names.ModelNames) -> Iterator[StatedOutcome]:
         readings = tuple(parse_value(text + match["suffix"].upper()) for text in texts)
         amounts = [m.measured.counts.total for m in models]
         sizes = [value.bounds().declared or 0 for value in readings]
-        if any(size / _ROUNDED <= n <= size * _ROUNDED for size in sizes for n in amounts):
+        if any(_is_about(n, size) for size in sizes for n in amounts):
             continue
         at = model.report.way.position if model.report.way else model.report.position
         count = StatedCount(model.name, readings, Selector("total"), at.line, at.column)
@@ -370,18 +370,15 @@ def _doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
         if is_of_variant or of_others.get(o.count.head_at):
             o = replace(o, strength="likely")
         is_other = o.count.head_at in of_others and o.strength == "likely" and not o.explanation
-        return StatedOutcome(o.position, o.count) if is_other and _is_far(o) else o
+        is_far = not any(_is_about(o.actual or 0, b.declared or 0) for b in o.count.bounds())
+        return StatedOutcome(o.position, o.count) if is_other and is_far else o
 
     return [*map(doubted, outcomes)]
 
 
-def _is_far(outcome: StatedOutcome) -> bool:
-    """Whether a number is not that of the model and some parts more, or fewer."""
-    actual, bounds = outcome.actual or 0, outcome.count.bounds()
-    return not any(
-        (b.declared or 0) <= _ROUNDED * actual and actual <= _ROUNDED * (b.declared or 0)
-        for b in bounds
-    )
+def _is_about(amount: int, stated: int | Fraction) -> bool:
+    """Whether a number is that of a model and some parts more, or fewer, or rounded at will."""
+    return stated / _ROUNDED <= amount <= stated * _ROUNDED
 
 
 def _without_runs(outcomes: Mapping[str, list[StatedOutcome]]) -> dict[str, list[StatedOutcome]]:

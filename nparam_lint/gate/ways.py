@@ -84,7 +84,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
         )
         candidates.append(candidate)
         run = evidence.as_run
-        words = (run.file, run.recipe.setup, repr(run.recipe.run[:2])) if run else ""
+        words = (run.file, run.recipe.setup, *run.recipe.run[:2]) if run else ""
         if run and (words in told_by or len(told_by) < _RUNS):
             told_by.add(words)
             recipe = dataclasses.replace(run.recipe, file=run.file)

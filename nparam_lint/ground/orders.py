@@ -45,12 +45,12 @@ class Recipe:
         return (self.call or "").startswith(f"{MADE_BY_SCRIPT}(")
 
     @property
-    def run(self) -> tuple[list[str], str, str, str]:
+    def run(self) -> tuple[tuple[str, ...], str, str, str]:
         """(words, folder, location, qualname) of the script that is run, and of what it makes."""
         words, folder, location, qualname = ast.literal_eval(
             (self.call or "")[len(MADE_BY_SCRIPT) :]
         )
-        return words, folder, location, qualname
+        return tuple(words), folder, location, qualname
 
     @property
     def environ(self) -> tuple[tuple[str, str], ...]:

@@ -119,6 +119,9 @@ WORK_NAMES = frozenset(
 SETS_CONFIG = late_pattern(r"^((merge_|update_)?(cfg|config)_from_(file|list|yaml|yaml_file))$")
 SETS_VARIABLE = late_pattern(r"(^|\.)environ\.(setdefault|update)$|^os\.putenv$")
 WITH_CHANGES = "with_changes"  # the function of a recipe that does what a script does to a model
+# What torchrun says to the only process that it starts.
+LAUNCHED = {"RANK": "0", "LOCAL_RANK": "0", "WORLD_SIZE": "1", "LOCAL_WORLD_SIZE": "1"}
+LAUNCHED.update({"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "29500"})
 MADE_BY_SCRIPT = "made_by_script"  # that of one for which a whole script is run
 FAILS_HERE = "which fails here"  # ends a note of that
 FIRST_OF = "the first of several"  # begins another

@@ -211,7 +211,7 @@ class ScriptRun:
                     raise
                 return action.default
 
-        words = self.words[self.words[:1] == ["--"] :]  # behind what torchrun takes
+        words = self.words[self.words[:1] == ("--",) :]  # behind what torchrun takes
         loader, optimizer = torch.utils.data.DataLoader, torch.optim.Optimizer
         changes = [
             (kind, "__init__", note),

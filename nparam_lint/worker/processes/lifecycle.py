@@ -118,8 +118,7 @@ class Job:
         recipe = self.build.recipe
         if not recipe.is_run or self.failures:
             return None
-        words, folder, *_ = recipe.run
-        return self.file, recipe.setup, (*words, folder)
+        return (self.file, recipe.setup, *recipe.run[:2])
 
     def as_json(self):
         """What it is made of again."""

@@ -53,14 +53,16 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
     lines = text.split("\n")
     with suppress(RecursionError):  # of what is nested deeper than anybody writes
         yield from _keys(tree, (), lines)
-    yield from counts_in_paragraphs(_docstring(tree, lines))
-    yield from _in_tables([*_docstring(tree, lines)])
+    of_file = [*_docstring(tree, lines)]
+    yield from counts_in_paragraphs(of_file)
+    yield from _in_tables(of_file)
     definitions = [*_definitions(tree)]
     times = Counter(name for name, node in definitions if getattr(node, "name", "") != "__init__")
     for name, node in definitions:
+        docstring = [*_docstring(node, lines)]
         if times[name] == 1:  # else it depends on the environment which of them there is
-            yield from counts_in_docstring([*_docstring(node, lines)], name)
-        yield from _in_tables([*_docstring(node, lines)])
+            yield from counts_in_docstring(docstring, name)
+        yield from _in_tables(docstring)
     yield from counts_in_comments(path, text)
 
 
