@@ -5,7 +5,6 @@ import ast
 import builtins
 import contextlib
 import copy
-import errno
 import functools
 import glob
 import os
@@ -32,6 +31,7 @@ from .left_out import ScriptEnds, leave_out
 
 # As they were before the project ran; Windows has no fork, and no job gets companions there.
 fork, getpid, waitpid = getattr(os, "fork", None), os.getpid, getattr(os, "waitpid", None)
+listdir = os.listdir
 # What holds a model that is trained as it is.
 WRAPPERS = {"DataParallel", "DistributedDataParallel", "OptimizedModule", "LightningModule"}
 # Questions for files.
@@ -221,11 +221,12 @@ class ScriptRun:
             (torch.multiprocessing, "spawn", spawn),
             (random, "seed", noting_seed(random.seed)),
             (torch, "manual_seed", noting_seed(torch.manual_seed)),
-            (glob, "glob", self.noting_absence(glob.glob)),
-            (os, "walk", self.noting_absence(os.walk, list)),
-            (pathlib.Path, "glob", self.noting_absence(pathlib.Path.glob, list)),
-            (pathlib.Path, "rglob", self.noting_absence(pathlib.Path.rglob, list)),
-            (os, "listdir", self.listed),
+            (glob, "glob", self.noting_absence(glob.glob, of_several=True)),
+            (os, "walk", self.noting_absence(os.walk, of_several=True)),
+            (pathlib.Path, "glob", self.noting_absence(pathlib.Path.glob, of_several=True)),
+            (pathlib.Path, "rglob", self.noting_absence(pathlib.Path.rglob, of_several=True)),
+            # A way that is told without a run finds nothing in what is absent.
+            (os, "listdir", self.noting_absence(listdir)),
             (builtins, "open", self.noting_absence(builtins.open)),
             (parser, "_get_value", known_value),
             (sys, "argv", [self.path, *map(self.from_folder, words)]),
@@ -249,23 +250,19 @@ class ScriptRun:
             undo.callback(setattr, owner, name, getattr(owner, name))
             setattr(owner, name, value)
 
-    def listed(self, path="."):
-        """As Python does it; a way that is told without a run finds nothing in what is absent."""
-        if not os.path.exists(path):
-            error = FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
-            self.note_absence(error)
-            raise error
-        with os.scandir(path) as entries:
-            return [entry.name for entry in entries]
+    def noting_absence(self, function, of_several=False):
+        """A function that opens a file, or lists some: where there are none it is noted, and of
+        those whose number a model may be made of, it fails."""
 
-    def noting_absence(self, function, kind=lambda value: value):
         @functools.wraps(function)
         def find(*args, **kwargs):
             try:
-                found = kind(function(*args, **kwargs))
-                if found == [] and self.asking_line():  # their number is not that of the data
-                    raise FileNotFoundError(f"there is no file for {args}")
-                return found
+                files = function(*args, **kwargs)
+                if of_several:
+                    files = [*files]
+                    if not files and self.asking_line():
+                        raise FileNotFoundError(f"there is no file for {args}")
+                return files
             except FileNotFoundError as error:
                 self.note_absence(error)
                 raise
