@@ -71,11 +71,13 @@ def show(tmp_path_factory):
             page.on("console", lambda message: said.append(message.text))
             page.on("pageerror", lambda error: said.append(str(error)))
             page.goto(file.as_uri())
+            if scripts:
+                page.evaluate(TWO_FRAMES)  # what observes the size draws in the next
             yield page
             for narrower in WIDTHS:
                 page.set_viewport_size({"width": narrower, "height": 800})
                 if scripts:
-                    page.evaluate(TWO_FRAMES)  # what observes the size draws in the next
+                    page.evaluate(TWO_FRAMES)
                 assert page.evaluate("document.documentElement.scrollWidth") <= narrower
             made.close()
             assert asked == {file.as_uri()}
