@@ -59,7 +59,10 @@ _REPLACED = late_pattern(r"^your_|\bpath/to/")  # of one that a reader replaces 
 _TO_FILL_IN = late_pattern(
     r"\$\{?\w+\}?|\{[^{}]*\}|<[^<>]*>|\[[^\[\]]*\]|(?<![\w.-])[A-Z][A-Z_]*(?=\.\w+$)"
 )
-_ANY_CONFIG = late_pattern(r"(?:[A-Z]+_)*(?:CONFIG|CFG|YAML)(?:_[A-Z]+)*")
+_ANY_CONFIG = late_pattern(
+    r"(?:[A-Z]+_)*(?:CONFIG|CFG|YAML)(?:_[A-Z]+)*"
+    r"|[<{\[](?:[\w-]+[-_])?(?i:config|cfg|yaml)(?:[-_](?:file|path))?[>}\]]"
+)
 _USE = late_pattern(r"\$([{(])?(\w+)(?:\[[@*]\])?(?(1)[})])")
 _ALL_OF_ARRAY = late_pattern(r"\"(\$\{\w+\[[@*]\]\})\"")
 _OR_ELSE = late_pattern(r"\$\{(\w+):?[-=]([^{}]*)\}")
@@ -274,8 +277,8 @@ class Commands:
 
     def _meant_by(self, path: str, folder: str) -> list[str]:
         """The config files that one with a gap may be, `configs/{NAME}.yaml`, if all lie in one
-        directory, or beside the text with the command, in `folder`; or `CONFIG.yaml` and
-        `CONFIG_FILE`, if they lie below one. Those that the README names first."""
+        directory, or beside the text with the command, in `folder`; or `CONFIG.yaml`, `CONFIG_FILE`
+        and `<config-file>`, if they lie below one. Those that the README names first."""
         if _ANY_CONFIG.fullmatch(path):
             every = (self._meant_by(f"CONFIG{suffix}", folder) for suffix in CONFIG_SUFFIXES)
             return next(filter(None, every), [])

@@ -134,6 +134,7 @@ _CLAUSE = late_pattern(r"[,;:]\s|[，；：。]|\s[–—-]\s|\s\(|(?<=\w\.)\s+(
 _LINK = late_pattern(r"\w+://\S+")
 _NUMBER_BEFORE = late_pattern(r"(?<![\w-])[0-9][\w.,]*\s*%?\s*$")
 _WORDS_OF_NAME = 3
+_SOON = 8  # lines from a sentence to the code that it speaks of
 _SHORTEST_BEGINNING = 5  # letters of a name that begins another
 _ALIKE = 0.9  # of the modules of a model, and of a checkpoint
 
@@ -332,9 +333,22 @@ class ModelNames:
             if begun := self._begun(name):
                 return Binding(begun, "likely", f"its name begins like {name}", confirms=True)
         is_of_other = count.is_name and any(map(_COMPOUND.search, count.names[:1]))
-        if is_of_other or any(_named_beside(count.sentence[0], model)[1] for model in self.only):
-            return Binding()
-        return Binding(self.only, "likely", "it is the only model")
+        built = [] if count.is_name else self._built_below(at)
+        is_of_other |= any(_named_beside(count.sentence[0], m)[1] for m in built or self.only)
+        if built:
+            confirms = is_of_other or len(built) > 1
+            return Binding(built, "likely", "the lines below build it", confirms)
+        return Binding() if is_of_other else Binding(self.only, "likely", "it is the only model")
+
+    def _built_below(self, at: Position) -> list[NamedModel]:
+        """The models that a text builds in the line of a count or soon after, in code or by a
+        command."""
+        lines = {f"{at.path}:{at.line + n}" for n in range(_SOON)}
+
+        def places(way: Way) -> set[str]:
+            return {f"{way.position.path}:{way.position.line}", way.command.partition(" ")[0]}
+
+        return [m for m in self.models if m.report.way and lines & places(m.report.way)]
 
     def _by_names(self, at: Position, count: StatedCount) -> Binding | None:
         """By the names beside a count."""

@@ -350,13 +350,15 @@ def _of_names(names: model_names.ModelNames) -> Iterator[StatedOutcome]:
 def _doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
     """The outcomes of one file, of which some that are wrong are only likely. A name that stands
     there with the right count, too, is that of a variant of the model: on other data, or in another
-    table. A table of several models, of which none is right and no number is another count of its
+    table; below another heading nothing is said of it. A table of several models, of which none is right and no number is another count of its
     model, is about something else; of a number that is far from its model's, nothing is said."""
     outcomes = [*of_file]
     rows = [o for o in outcomes if o.count.is_name and o.model]
-    right = {
-        (o.model.target, o.count.selector, o.name) for o in rows if o.verdict == "right" and o.model
-    }
+    right: dict[tuple[str, Selector, str], set[tuple[str, ...]]] = {}  # under which headings
+    for o in rows:
+        if o.verdict == "right" and o.model:
+            key = o.model.target, o.count.selector, o.name
+            right.setdefault(key, set()).add(o.count.above)
     of_others: dict[tuple[int, int] | None, bool] = {
         head: len({o.name for o in inside}) >= _SEVERAL
         for head, inside in grouped(rows, lambda outcome: outcome.count.head_at).items()
@@ -366,12 +368,14 @@ def _doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
     def doubted(o: StatedOutcome) -> StatedOutcome:
         if o.verdict != "wrong" or not (o.count.is_name and o.model):
             return o
-        is_of_variant = (o.model.target, o.count.selector, o.name) in right
-        if is_of_variant or of_others.get(o.count.head_at):
+        headings = right.get((o.model.target, o.count.selector, o.name), set())
+        if headings or of_others.get(o.count.head_at):
             o = replace(o, strength="likely")
-        is_other = o.count.head_at in of_others and o.strength == "likely" and not o.explanation
-        is_far = not any(_is_about(o.actual or 0, b.declared or 0) for b in o.count.bounds())
-        return StatedOutcome(o.position, o.count) if is_other and is_far else o
+        is_of_other_data = bool(headings) and o.count.above not in headings
+        is_other = o.count.head_at in of_others and o.strength == "likely"
+        is_other &= not any(_is_about(o.actual or 0, b.declared or 0) for b in o.count.bounds())
+        is_left = (is_of_other_data or is_other) and not o.explanation
+        return StatedOutcome(o.position, o.count) if is_left else o
 
     return [*map(doubted, outcomes)]
 
@@ -455,7 +459,7 @@ def _outcome(
     near: list[NamedModel] = []
     if model is None:  # a family, or all that is built of a class, may be called after it
         near = names.of_family(models[0].name)
-        near += [] if models[0].report.is_function else names.beside(models[0])
+        near += names.beside(models[0]) if models[0].is_named_by_class else []
         near += names.of_heading(next(iter(count.names), ""), count.above) if count.is_name else []
         right = model = fitting(near)
         strength = "likely"

@@ -107,7 +107,7 @@ _ELSEWHERE = late_pattern(
     r"""
     \b(?:than|vs|versus|compar\w*|unlike|instead|whereas|relative\s+to|original\w*|baselines?
     |similar|same|outperform\w*|rang(?:e|es|ing)|variants?|famil(?:y|ies)|respectively|up\s+to|each
-    |every|per(?!\s+(?:token|second|sec|frame|image)\b)|paper|reported|reports|published|configurations?|reduc\w+|sav(?:es?|ing)|budget
+    |every|per(?!\s+(?:token|second|sec|frame|image)\b)|paper|reported|reports|published|(?<!\0[ ])configurations?|reduc\w+|sav(?:es?|ing)|budget
     |limit|target)\b|>>>|\|""",
     _FLAGS,
 )

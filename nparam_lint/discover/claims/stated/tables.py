@@ -100,6 +100,11 @@ def _counts_below(
         columns = {n for n, *_ in counts}
         free = (n for n, label in enumerate(labels) if n not in columns)
         name_columns = [n for n in free if not is_of_another(labels[n])][:1]
+    together = name_columns
+    if len(name_columns) == 1:  # "Slow | R50" may be a name, too
+        behind = name_columns[0] + 1
+        is_free = behind < len(head) and all(n != behind for n, *_ in counts)
+        together = [*name_columns, behind] if is_free else []
     others = (label for n, label in enumerate(labels) if n not in name_columns[:1])
     is_varied = any(map(_VARIED.fullmatch, others))
     last = ""  # a cell over several rows names the model once
@@ -108,8 +113,8 @@ def _counts_below(
         names: list[str] = []
         for n in name_columns:
             names += [row[n].text, *_links(row[n])]
-        if len(name_columns) > 1 and row[name_columns[0]].text:
-            names.append(" ".join(row[n].text for n in name_columns))
+        if len(together) > 1 and row[together[0]].text:
+            names.append(" ".join(row[n].text for n in together))
         names = [name for name in names if name.strip()] or [last]
         last = names[0]
         if not names[0]:
