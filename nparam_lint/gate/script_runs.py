@@ -66,11 +66,24 @@ def count_in_turn(
 
 
 def settled(candidates: Sequence[Candidate], answers: Mapping[int, _Measurement]) -> set[int]:
-    """The numbers of the candidates that are not told: of a way that the run of its script shows to
-    be another, the way; of one that it confirms, or that it has not come to, the run; and runs for
-    commands that give what others do. What a run confirms is not as doubtful as it was."""
+    """The numbers of the candidates that are not told. What a run confirms is not as doubtful as it
+    was."""
+    left_out = _settled_ways(candidates, answers)
+    return left_out | _needless_runs(candidates, answers, left_out)
+
+
+def _settled_ways(candidates: Sequence[Candidate], answers: Mapping[int, _Measurement]) -> set[int]:
+    """Of each way and the run of its script the one that is not told.
+
+    | the run            | the way              | told                                    |
+    | ------------------ | -------------------- | --------------------------------------- |
+    | comes to the model | has the same count   | the way, without its doubts             |
+    |                    | has another          | the run, unless the way is another call |
+    |                    | failed               | the run                                 |
+    | ends without it    | whatever             | neither                                 |
+    | fails              | whatever             | the way                                 |
+    """
     numbers = {id(candidate): number for number, candidate in enumerate(candidates)}
-    left_out: set[int] = set()
     # The calls of each model in each script, and the sizes of each by one command.
     calls: dict[object, set[object]] = defaultdict(set)
     for run in candidates:
@@ -78,42 +91,53 @@ def settled(candidates: Sequence[Candidate], answers: Mapping[int, _Measurement]
         if isinstance(told, Measured) and run.way:
             calls[run.target, run.build.recipe.file].add(run.way.position)
             calls[run.target, run.build.recipe].add(told.counts.total)
+    left_out: set[int] = set()
     for run_number, run in enumerate(candidates):
         if run.instead_of is None:
             continue
-        number = numbers.get(id(run.instead_of), run_number)  # it may be in another shard
-        told, made = answers[number], answers[run_number]
-        if isinstance(told, Measured) and isinstance(made, Measured) and _is_sure(made):
-            is_same = told.counts.total == made.counts.total
-            recipe = run.build.recipe
-            is_one = len(calls[run.target, recipe.file]) == len(calls[run.target, recipe]) == 1
-            if is_same or is_one:
-                left_out.add(run_number if is_same else number)
-                candidates[number].way = run.way
-            else:  # of two calls it makes one first
-                left_out.add(run_number)
-                note = f"not the first that {recipe.file} makes"
-                if way := candidates[number].way:
-                    note = "; ".join(filter(None, (way.note, note)))
-                    candidates[number].way = replace(way, note=note)
-        elif isinstance(made, Measured) and not isinstance(told, Measured):
-            left_out.add(number)
+        way_number = numbers.get(id(run.instead_of), run_number)  # it may be in another shard
+        way, told, made = candidates[way_number], answers[way_number], answers[run_number]
+        recipe = run.build.recipe
+        if not isinstance(made, Measured):
+            left_out.update((way_number, run_number) if _is_sure(made) else (run_number,))
+        elif not isinstance(told, Measured):
+            left_out.add(way_number)
+        elif not _is_sure(made):
+            left_out.add(run_number)
+        elif told.counts.total == made.counts.total:
+            left_out.add(run_number)
+            way.way = run.way
+        elif len(calls[run.target, recipe.file]) == len(calls[run.target, recipe]) == 1:
+            left_out.add(way_number)
         else:
-            left_out.update((number, run_number) if _is_sure(made) else (run_number,))
+            left_out.add(run_number)
+            if way.way:
+                notes = filter(None, (way.way.note, f"not the first that {recipe.file} makes"))
+                way.way = replace(way.way, note="; ".join(notes))
+    return left_out
+
+
+def _needless_runs(
+    candidates: Sequence[Candidate], answers: Mapping[int, _Measurement], left_out: set[int]
+) -> set[int]:
+    """The runs, in place of no way, that give what is told already, or fail after a way was told of
+    their script."""
+    needless: set[int] = set()
     totals: dict[Target, set[int]] = defaultdict(set)
     told_of: set[tuple[Target, str]] = set()  # targets with scripts, without runs
     for number, candidate in enumerate(candidates):
         answer = answers[number]
-        if candidate.way and isinstance(answer, Measured) and number not in left_out:
-            target, script = candidate.target, candidate.way.position.path
-            if candidate.build.recipe.is_run and candidate.instead_of is None:
-                is_known = answer.counts.total in totals[target] and candidate.way.kind == "call"
-                is_doubtful = (target, candidate.location) in told_of and not _is_sure(answer)
-                left_out.update([number] if is_known or is_doubtful else [])
-            else:
-                told_of.add((target, script))
-            totals[target].add(answer.counts.total)
-    return left_out
+        if not (candidate.way and isinstance(answer, Measured)) or number in left_out:
+            continue
+        target = candidate.target
+        if candidate.build.recipe.is_run and candidate.instead_of is None:
+            is_known = answer.counts.total in totals[target] and candidate.way.kind == "call"
+            is_doubtful = (target, candidate.location) in told_of and not _is_sure(answer)
+            needless.update([number] if is_known or is_doubtful else [])
+        else:
+            told_of.add((target, candidate.way.position.path))
+        totals[target].add(answer.counts.total)
+    return needless
 
 
 def _comes_to_model(answer: _Measurement) -> bool:

@@ -350,15 +350,17 @@ def _of_names(names: model_names.ModelNames) -> Iterator[StatedOutcome]:
 def _doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
     """The outcomes of one file, of which some that are wrong are only likely. A name that stands
     there with the right count, too, is that of a variant of the model: on other data, or in another
-    table; below another heading nothing is said of it. A table of several models, of which none is right and no number is another count of its
-    model, is about something else; of a number that is far from its model's, nothing is said."""
+    table; below another heading nothing is said of it. A table of several models, of which none is
+    right and no number is another count of its model, is about something else; of a number that is
+    far from its model's, nothing is said."""
     outcomes = [*of_file]
     rows = [o for o in outcomes if o.count.is_name and o.model]
-    right: dict[tuple[str, Selector, str], set[tuple[str, ...]]] = {}  # under which headings
+    # Names with right counts, and the headings below which these are certain.
+    right: dict[tuple[str, Selector, str], set[tuple[str, ...]]] = {}
     for o in rows:
         if o.verdict == "right" and o.model:
-            key = o.model.target, o.count.selector, o.name
-            right.setdefault(key, set()).add(o.count.above)
+            headings = right.setdefault((o.model.target, o.count.selector, o.name), set())
+            headings.update([o.count.above] if o.strength == "certain" else [])
     of_others: dict[tuple[int, int] | None, bool] = {
         head: len({o.name for o in inside}) >= _SEVERAL
         for head, inside in grouped(rows, lambda outcome: outcome.count.head_at).items()
@@ -368,10 +370,10 @@ def _doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
     def doubted(o: StatedOutcome) -> StatedOutcome:
         if o.verdict != "wrong" or not (o.count.is_name and o.model):
             return o
-        headings = right.get((o.model.target, o.count.selector, o.name), set())
-        if headings or of_others.get(o.count.head_at):
+        headings = right.get((o.model.target, o.count.selector, o.name))
+        if headings is not None or of_others.get(o.count.head_at):
             o = replace(o, strength="likely")
-        is_of_other_data = bool(headings) and o.count.above not in headings
+        is_of_other_data = bool(headings and o.count.above not in headings)
         is_other = o.count.head_at in of_others and o.strength == "likely"
         is_other &= not any(_is_about(o.actual or 0, b.declared or 0) for b in o.count.bounds())
         is_left = (is_of_other_data or is_other) and not o.explanation
@@ -516,7 +518,8 @@ def _is_of(
     way to build it was tried; and what a script builds may not be known. A test builds what is
     small."""
     is_of_test = any(m.report.way and TEST_FILE.search(m.report.way.position.path) for m in models)
-    if is_of_test or model.report.bare in names.gaps or names.has_namesake(model):
+    is_gap = model.report.bare in names.gaps and model.name not in names.by_path
+    if is_of_test or is_gap or names.has_namesake(model):
         return False
     if len({m.amount(count) for m in models}) == 1 and not model.has_arguments:
         return True

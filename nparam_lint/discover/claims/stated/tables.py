@@ -103,8 +103,8 @@ def _counts_below(
     together = name_columns
     if len(name_columns) == 1:  # "Slow | R50" may be a name, too
         behind = name_columns[0] + 1
-        is_free = behind < len(head) and all(n != behind for n, *_ in counts)
-        together = [*name_columns, behind] if is_free else []
+        is_word = behind < len(head) and all(row[behind].text[:1].isalpha() for row in below)
+        together = [*name_columns, behind] if is_word else []
     others = (label for n, label in enumerate(labels) if n not in name_columns[:1])
     is_varied = any(map(_VARIED.fullmatch, others))
     last = ""  # a cell over several rows names the model once
