@@ -277,11 +277,13 @@ class Commands:
 
     def _meant_by(self, path: str, folder: str) -> list[str]:
         """The config files that one with a gap may be, `configs/{NAME}.yaml`, if all lie in one
-        directory, or beside the text with the command, in `folder`; or `CONFIG.yaml`, `CONFIG_FILE`
-        and `<config-file>`, if they lie below one. Those that the README names first."""
+        directory, or beside the text with the command, in `folder`; or `CONFIG.yaml`, if they lie
+        below one. Those that the README names first; `CONFIG_FILE` and `<config-file>` are these
+        alone, if it names any."""
         if _ANY_CONFIG.fullmatch(path):
             every = (self._meant_by(f"CONFIG{suffix}", folder) for suffix in CONFIG_SUFFIXES)
-            return next(filter(None, every), [])
+            files = next(filter(None, every), [])
+            return [file for file in files if file.encode() in self._readme] or files
         template = _TO_FILL_IN.split(path)
         if len(template) == 1 or not path.endswith(CONFIG_SUFFIXES):
             return []
