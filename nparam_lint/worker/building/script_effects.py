@@ -76,87 +76,44 @@ class AbsentWeights(dict):
 @contextlib.contextmanager
 def without_effects(torch, addresses):
     """In this context weights that would be downloaded, or that are not here, are left out, and
-    their addresses are added to the list."""
-    fetch, run = torch.hub.load_state_dict_from_url, subprocess.run
-    load_state = torch.nn.Module.load_state_dict
+    their addresses are added to the list; files are read, but none is written."""
+    load_known = loading_no_weights(torch.nn.Module.load_state_dict, addresses)
+    methods = [(torch.nn.Module, "load_state_dict", load_known)]
+    if logging := sys.modules.get("accelerate.logging"):  # it insists on what a script makes
+        methods.append((logging.MultiProcessAdapter, "log", do_nothing))
+    changes = [*of_files(), *of_weights(torch, addresses), *of_older_versions()]
+    with contextlib.ExitStack() as undo:
+        for names, name, value in changes:
+            undo.callback(names.__setitem__, name, names[name])
+            names[name] = value
+        for kind, name, method in methods:
+            undo.callback(setattr, kind, name, getattr(kind, name))
+            setattr(kind, name, method)
+        yield
 
-    def fetch_nothing(url, *args, **kwargs):
-        addresses.append(url)
-        return AbsentWeights()
 
-    def read_known(load_file, *args, **kwargs):
-        file = args[0] if args else kwargs.get("f", kwargs.get("filename"))
-        if isinstance(file, (str, os.PathLike)) and not os.path.exists(file):
-            addresses.append(os.fspath(file))
-            return AbsentWeights()
-        return load_file(*args, **kwargs)
-
-    def load_known(self, state_dict, *args, **kwargs):
-        if isinstance(state_dict, AbsentWeights):
-            return _Keys([], [])
-        # Also what was made of them: `{name: value for name, value in weights.items()}`.
-        if addresses and all(isinstance(v, AbsentWeights) for v in dict(state_dict).values()):
-            return _Keys([], [])
-        return load_state(self, state_dict, *args, **kwargs)
-
-    def run_none(*args, **kwargs):
-        """A program that is refused fails as one that is not there does in a shell, which scripts
-        that ask git for their version are prepared for."""
-        try:
-            return run(*args, **kwargs)
-        except RefusedAction as refusal:
-            command, output = args[0] if args else kwargs["args"], b""
-            if any(map(kwargs.get, ("text", "universal_newlines", "encoding", "errors"))):
-                output = ""
-            if kwargs.get("check"):
-                raise subprocess.CalledProcessError(127, command, output, output) from refusal
-            return subprocess.CompletedProcess(command, 127, output, output)
-
-    open_file = builtins.open
-
-    def open_known(file, mode="r", *args, **kwargs):
-        """What is written, such as the options of a run, goes nowhere; a file that is read as well
-        (`r+`, `a+`), or a temporary one, is opened as it is, and so is what gets its name by an
-        `opener` (`tempfile`)."""
-        is_written = re.sub("[bt]", "", str(mode)) in ("w", "w+", "x", "x+", "a")
-        is_named = isinstance(file, (str, bytes, os.PathLike)) and "opener" not in kwargs
-        if is_written and is_named and not may_write(file):
-            return io.BytesIO() if "b" in mode else io.StringIO()
-        return open_file(file, mode, *args, **kwargs)
-
-    list_directory = os.listdir
-
-    def list_known(path="."):
-        """Of a directory for results, which was not made, nothing."""
-        is_path = isinstance(path, (str, bytes, os.PathLike))
-        is_result = is_path and _OF_RESULTS.search(os.fsdecode(path)) and not os.path.exists(path)
-        return [] if is_result else list_directory(path)
-
-    def make_temporary(make, path, *args, **kwargs):
-        if may_write(path):
-            make(path, *args, **kwargs)
-
-    changes = [
-        (vars(builtins), "open", open_known),
-        (vars(io), "open", open_known),
-        (vars(subprocess), "run", run_none),
-        (vars(os), "listdir", list_known),
+def of_files():
+    """(names, name, function in its place) of what writes or lists results, and of programs."""
+    return [
+        (vars(builtins), "open", functools.partial(open_known, builtins.open)),
+        (vars(io), "open", functools.partial(open_known, io.open)),
+        (vars(subprocess), "run", functools.partial(run_none, subprocess.run)),
+        (vars(os), "listdir", functools.partial(list_known, os.listdir)),
         (vars(os), "mkdir", functools.partial(make_temporary, os.mkdir)),
         (vars(os), "makedirs", functools.partial(make_temporary, os.makedirs)),
-        (vars(torch.hub), "list", lambda *args, **kwargs: []),
-        (vars(torch), "load", functools.partial(read_known, torch.load)),
     ]
-    if yaml := sys.modules.get("yaml"):
-        changes.append((vars(yaml), "load", functools.partial(plain_load, yaml.load, yaml)))
-    for name in _TIMM_FACTORIES:
-        names = getattr(sys.modules.get(name), "__dict__", {})
-        if find := names.get("model_entrypoint"):
-            changes.append((names, "model_entrypoint", functools.partial(plain_entrypoint, find)))
-    in_place_of = {id(fetch): fetch_nothing}  # also where a file has imported it
+
+
+def of_weights(torch, addresses):
+    """The same of what fetches weights, or reads them: also where a file has imported it."""
+    yield vars(torch.hub), "list", lambda *args, **kwargs: []
+    yield vars(torch), "load", functools.partial(read_known, addresses, torch.load)
+    fetch = torch.hub.load_state_dict_from_url
+    in_place_of = {id(fetch): functools.partial(fetch_nothing, addresses)}
     called = {"load_state_dict_from_url", "load_url"}  # as it was called before
     if safetensors := sys.modules.get("safetensors.torch"):
         load_file = safetensors.load_file
-        in_place_of[id(load_file)] = functools.partial(read_known, load_file)
+        in_place_of[id(load_file)] = functools.partial(read_known, addresses, load_file)
         called.add("load_file")
     for place in _TIMM_BUILDERS:
         if load := getattr(sys.modules.get(place), "load_pretrained", None):
@@ -172,18 +129,81 @@ def without_effects(torch, addresses):
         for name in called:
             value = names.get(name)  # timm has `partial(hf_hub_download, library_name="timm")`
             if function := in_place_of.get(id(getattr(value, "func", value))):
-                changes.append((names, name, function))
-    with contextlib.ExitStack() as undo:
-        for names, name, value in changes:
-            undo.callback(names.__setitem__, name, names[name])
-            names[name] = value
-        methods = [(torch.nn.Module, "load_state_dict", load_known)]
-        if logging := sys.modules.get("accelerate.logging"):  # it insists on what a script makes
-            methods.append((logging.MultiProcessAdapter, "log", do_nothing))
-        for kind, name, method in methods:
-            undo.callback(setattr, kind, name, getattr(kind, name))
-            setattr(kind, name, method)
-        yield
+                yield names, name, function
+
+
+def of_older_versions():
+    """The same of what libraries took when the project was written."""
+    if yaml := sys.modules.get("yaml"):
+        yield vars(yaml), "load", functools.partial(plain_load, yaml.load, yaml)
+    for name in _TIMM_FACTORIES:
+        names = getattr(sys.modules.get(name), "__dict__", {})
+        if find := names.get("model_entrypoint"):
+            yield names, "model_entrypoint", functools.partial(plain_entrypoint, find)
+
+
+def open_known(open_file, file, mode="r", *args, **kwargs):
+    """What is written, such as the options of a run, goes nowhere; a file that is read as well
+    (`r+`, `a+`), or a temporary one, is opened as it is, and so is what gets its name by an
+    `opener` (`tempfile`)."""
+    is_written = re.sub("[bt]", "", str(mode)) in ("w", "w+", "x", "x+", "a")
+    is_named = isinstance(file, (str, bytes, os.PathLike)) and "opener" not in kwargs
+    if is_written and is_named and not may_write(file):
+        return io.BytesIO() if "b" in mode else io.StringIO()
+    return open_file(file, mode, *args, **kwargs)
+
+
+def list_known(list_directory, path="."):
+    """Of a directory for results, which was not made, nothing."""
+    is_path = isinstance(path, (str, bytes, os.PathLike))
+    is_result = is_path and _OF_RESULTS.search(os.fsdecode(path)) and not os.path.exists(path)
+    return [] if is_result else list_directory(path)
+
+
+def make_temporary(make, path, *args, **kwargs):
+    if may_write(path):
+        make(path, *args, **kwargs)
+
+
+def run_none(run, *args, **kwargs):
+    """A program that is refused fails as one that is not there does in a shell, which scripts that
+    ask git for their version are prepared for."""
+    try:
+        return run(*args, **kwargs)
+    except RefusedAction as refusal:
+        command, output = args[0] if args else kwargs["args"], b""
+        if any(map(kwargs.get, ("text", "universal_newlines", "encoding", "errors"))):
+            output = ""
+        if kwargs.get("check"):
+            raise subprocess.CalledProcessError(127, command, output, output) from refusal
+        return subprocess.CompletedProcess(command, 127, output, output)
+
+
+def fetch_nothing(addresses, url, *args, **kwargs):
+    addresses.append(url)
+    return AbsentWeights()
+
+
+def read_known(addresses, load_file, *args, **kwargs):
+    file = args[0] if args else kwargs.get("f", kwargs.get("filename"))
+    if isinstance(file, (str, os.PathLike)) and not os.path.exists(file):
+        addresses.append(os.fspath(file))
+        return AbsentWeights()
+    return load_file(*args, **kwargs)
+
+
+def loading_no_weights(load_state, addresses):
+    """The method `load_state_dict`, without what is absent."""
+
+    def load_known(self, state_dict, *args, **kwargs):
+        if isinstance(state_dict, AbsentWeights):
+            return _Keys([], [])
+        # Also what was made of them: `{name: value for name, value in weights.items()}`.
+        if addresses and all(isinstance(v, AbsentWeights) for v in dict(state_dict).values()):
+            return _Keys([], [])
+        return load_state(self, state_dict, *args, **kwargs)
+
+    return load_known
 
 
 def load_nothing(addresses, model, pretrained_cfg=None, *args, **kwargs):
