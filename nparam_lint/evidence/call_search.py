@@ -22,7 +22,7 @@ from nparam_lint.discover.syntax import (
 )
 from nparam_lint.evidence import Evidence
 from nparam_lint.evidence.commands import is_to_fill_in
-from nparam_lint.evidence.config_libraries import BUILDS_IN_TEXT
+from nparam_lint.evidence.config_libraries import BUILDS_IN_TEXT, HANDED_ON_IN_TEXT
 from nparam_lint.evidence.object_changes import is_read, joined_notes, note_on, skipped_settings
 from nparam_lint.evidence.statement_slices import ABSENT, BY_DEFAULT, IMPORTED, LOCAL
 from nparam_lint.evidence.statements import (
@@ -74,7 +74,7 @@ _CALLED = late_pattern(
 # One by one: an expression is searched for at the speed of memory if its start is a plain text.
 _EACH_LOOK_UP = [
     late_pattern(pattern.encode(), re.MULTILINE)
-    for pattern in (*LOOK_UPS, *BUILDS_IN_TEXT, LOOKED_UP_VALUE, IN_TABLE)
+    for pattern in (*LOOK_UPS, *BUILDS_IN_TEXT, HANDED_ON_IN_TEXT, LOOKED_UP_VALUE, IN_TABLE)
 ]
 # Comments and doctests. These begin with a plain text, too, and look back for the line's start.
 _NO_CODE = late_pattern(rb"\n[ \t]*(#|>>> |\.\.\. ).*")

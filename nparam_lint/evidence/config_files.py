@@ -185,7 +185,8 @@ class ConfigFiles:
             symbol = self.meaning(value) if kind and _NAME.match(value) else None
             if kind == "diffusers":
                 is_of_model = len(keys) == 1 and _OF_DIFFUSERS.search(value)
-                symbol = Symbol("outside", "", f"diffusers.{value}") if is_of_model else None
+                theirs = Symbol("outside", "", f"diffusers.{value}") if is_of_model else None
+                symbol = self.class_named(value, file.path) or theirs
             if kind in ("type", "named", "included"):
                 symbol = self.registered(value, file.path)
             if symbol and kind == "type" and self._takes_config(symbol):

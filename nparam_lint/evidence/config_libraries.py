@@ -31,6 +31,9 @@ HARMLESS = late_pattern(
 # What builds the object that a config describes, which names its class; and the same in a text.
 BUILDS = late_pattern(r"^(fiddle\.build|hydra_zen\.\w+|hydra\.utils\.(instantiate|call))$")
 BUILDS_IN_TEXT = (r"\b(?:fdl|fiddle)\.build\(", r"\binstantiate\(")
+# What is given a class, parses its arguments and builds it later.
+HANDED_ON_IN_TEXT = r"\.add_(?:class|subclass)_arguments\(\s*([\w.]+)"
+HANDED_ON = late_pattern(HANDED_ON_IN_TEXT)
 # What gives the parameters of functions values that no call shows; what needs it needs `BOUND`.
 BINDS = late_pattern(r"(^|\.)gin\.(parse_config\w*|bind_parameter)$")
 BINDS_IN_TEXT = "gin.parse_config"

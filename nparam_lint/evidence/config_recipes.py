@@ -147,7 +147,9 @@ class ConfigRecipes:
         elif node.kind == "architectures" and node.symbol.kind == "outside":
             yield _BY_TRANSFORMERS.recipe(node, file)
         elif node.kind in _TEMPLATES:
-            yield _TEMPLATES[node.kind].recipe(node, file)
+            template = _TEMPLATES[node.kind]
+            is_ours = node.symbol.kind != "outside"
+            yield (template._replace(file="") if is_ours else template).recipe(node, file)
 
     def _by_lightning(self, node: ModelNode, file: ConfigFile) -> Iterator[Evidence]:
         """With what scripts link to the model, and with the options of commands."""

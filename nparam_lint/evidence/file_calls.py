@@ -25,7 +25,7 @@ from nparam_lint.evidence import CommandRun
 from nparam_lint.evidence.call_cuts import CallCuts
 from nparam_lint.evidence.call_search import CallSearch
 from nparam_lint.evidence.callees import Callees
-from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT
+from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, HANDED_ON
 from nparam_lint.evidence.inheritance import methods_of
 from nparam_lint.evidence.later_changes import change_by_caller, later_changes, note_on_change
 from nparam_lint.evidence.named_models import (
@@ -49,6 +49,7 @@ from nparam_lint.evidence.statements import (
 )
 from nparam_lint.ground.errors import Aside
 from nparam_lint.ground.notation import Target
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import (
     SCRIPT_FILE,
     SIZE_OF_DATA,
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
 
 SCRIPT, FACTORY, TEST, INSIDE = 10, 16, 30, 40  # ranks
 _ENTRIES = 3  # of a table that a loop runs over, and callers that a condition chooses by
+_SETS_VARIABLE = late_pattern(r"environ(?:\[[^\]\n]+\]\s*=[^=]|\.(?:setdefault|update)\()|putenv\(")
 _TRIED = 12  # of them, with those that do not come to the call
 
 
@@ -117,6 +119,10 @@ class FileCalls(Callees):
                 yield from self.built(ModelCall(place, target, is_chosen=True))
             for target, part in () if chosen else self.targets(place.call):
                 yield from self.built(ModelCall(place, target, part))
+        for match in HANDED_ON.finditer(self.text.text):
+            if handed := self.search.target_of(self.resolve(match[1])):
+                line = self.text.text.count("\n", 0, match.start()) + 1
+                self.search.not_followed.setdefault(handed, Position(self.path, line))
 
     def built(self, model: ModelCall) -> Iterator[Evidence]:
         """The ways that a call is."""
@@ -322,11 +328,13 @@ class FileCalls(Callees):
     def prepares(self, target: Target) -> bool:
         """Whether a model without arguments may depend on what the file does before it calls it, or
         on the variables of a command."""
-        variables = self.search.query.changes.variables_read
+        changes = self.search.query.changes
         given = {n for command in self.search.commands_of(self.path) for n, _ in command.environ}
-        if BINDS_IN_TEXT in self.text.text or not variables.isdisjoint(given):
+        sets_variable = _SETS_VARIABLE.search(self.text.text) and changes.variables(self.text.text)
+        is_set = sets_variable or not changes.variables_read.isdisjoint(given)
+        if BINDS_IN_TEXT in self.text.text or is_set:
             return True
-        imports = self.search.query.changes.imports(self.path)
+        imports = changes.imports(self.path)
         if target.location != self.path:  # what it imports, and is changed here
             symbols = {self.resolve(name.id) for name in imports} - {None}
             read = self.search.bound(target.location) if symbols else ()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -21,6 +22,7 @@ from nparam_lint.evidence.statements import (
     is_of_data,
     stores,
 )
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import (
     CONFIG_CLASS,
     CONFIG_OPTION,
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from nparam_lint.discover.scan import Import
     from nparam_lint.evidence.file_calls import CalledFiles
 
+_PARSES = late_pattern(r"^\w[^\n]*\.parse_(?:known_)?args\(", re.MULTILINE)  # when it is loaded
 _VIEWS = ("keys", "values", "items")  # of a dictionary
 _CONFIG_READERS = ("from_pretrained", "from_json_file")
 _INI_PARSERS = {"ConfigParser", "RawConfigParser", "SafeConfigParser"}
@@ -76,8 +79,8 @@ class FileNames:
     @cached_property
     def is_script(self) -> bool:
         """Whether the file does something when it is run."""
-        is_run = any(map(is_main, self.tree.body))
-        return is_run or bool(self.search.query.commands.of(self.path))
+        is_run = any(map(is_main, self.tree.body)) or _PARSES.search(self.text.text)
+        return bool(is_run or self.search.query.commands.of(self.path))
 
     @cached_property
     def made_here(self) -> set[str]:

@@ -3,6 +3,7 @@ what that command builds. What other evidence says is compared with runs, see `E
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from functools import cached_property
 from itertools import chain, islice
@@ -24,7 +25,7 @@ from nparam_lint.ground.script_words import (
 from nparam_lint.ground.values import Position, Way
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from nparam_lint.evidence.file_calls import CalledFiles
     from nparam_lint.ground.notation import Target
@@ -64,7 +65,7 @@ class ScriptRuns:
     def _of_script(self, script: str) -> Iterator[tuple[int, Evidence]]:
         """The runs of a script, with the number of the command."""
         ways = [*islice(self._ways(script), _OF_SCRIPT)]
-        targets = self._targets(script, is_commanded=any(way.command for way, _ in ways))
+        targets = self._targets(script, {way.command: way.name for way, _ in ways if way.command})
         told = {(e.target, e.way.command or e.way.name) for e in self.by_script[script]}
         for number, (way, run) in enumerate(ways):
             for target, at in targets.items():
@@ -95,10 +96,10 @@ class ScriptRuns:
         if not commands and is_called and self.files.file_calls(script).is_script:
             yield Way("call", at), CommandRun(script, Command((), ""))
 
-    def _targets(self, script: str, *, is_commanded: bool) -> dict[Target, Position]:
+    def _targets(self, script: str, commands: Mapping[str, str]) -> dict[Target, Position]:
         """The models that a script may make, each with where it is called: those of which a way
-        there is known; those of which a call was not followed; else those that it names, or that
-        nothing says how to build."""
+        there is known; those of which a call was not followed; else those that it, or the config of
+        a command, names, or that nothing says how to build. `commands`: their configs by places."""
         known = {
             evidence.target: evidence.way.position
             for evidence in self.by_script[script]
@@ -110,11 +111,15 @@ class ScriptRuns:
         targets = known | here or dict(islice(called.items(), _NAMED))
         wholes = {target: at for target, at in targets.items() if str(target) not in self.parts}
         targets = wholes or targets
-        if known or script in self.files.followed or not is_commanded:
+        if known or script in self.files.followed or not commands:
             return targets
         names = self.files.file_calls(script).text.module_names & self.files.by_name.keys()
         symbols = (self.files.names.resolve(script, name) for name in sorted(names))
         named = [*filter(None, map(self.files.target_of, symbols))]
+        for config in dict.fromkeys(filter(None, commands.values())):
+            words = re.findall(r"\w+", self.files.query.content(config).decode("utf-8", "replace"))
+            for name in sorted(self.files.by_name.keys() & words):
+                named += self.files.by_name[name]
         few = [group for group in (named, self.unknown) if len(group) <= _NAMED]
         return dict.fromkeys(chain(*few), Position(script, 1, 1)) | targets
 
