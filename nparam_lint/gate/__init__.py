@@ -144,7 +144,7 @@ def _with_the_rest(
     recipes = (candidate.build.recipe for candidate in candidates if candidate.way)
     calls = (recipe.call or f"model({recipe.arguments or ''})" for recipe in recipes)
     with Aside("how to build what needs arguments"):
-        entries = fill_in.arguments_to_fill_in(report.skipped, source, calls)
+        entries = fill_in.arguments_to_fill_in(report.skipped, source, calls, is_whole=is_whole)
         report = replace(report, recipes=entries)
     report = replace(report, test_files=len(source.discovery.left_out))
     if is_whole:

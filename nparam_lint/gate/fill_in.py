@@ -8,13 +8,19 @@ from collections import Counter, defaultdict
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from nparam_lint.discover.claims.stated import LARGEST
+from nparam_lint.discover.files import list_stating
 from nparam_lint.gate.candidates import config_lines
+from nparam_lint.gate.reading import listed
 from nparam_lint.ground.notation import Target
+from nparam_lint.ground.paths import CONFIG_SUFFIXES, DOC_SUFFIXES
 from nparam_lint.ground.patterns import late_pattern
+from nparam_lint.ground.script_words import SIZE_OF_DATA
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from nparam_lint.config.session import Session
     from nparam_lint.count.measured import NotMeasured
     from nparam_lint.discover import Discovery
     from nparam_lint.discover.definitions import Definition, Parameter
@@ -22,23 +28,36 @@ if TYPE_CHECKING:
 
 _SENTENCE = "To count what needs arguments, say how to build it"
 _LONGEST = 40  # characters of a value
+_SIZE = late_pattern(
+    r"\b((?:vocab|n|num)_(?:size|class(?:es)?|tokens?|labels?))\b[\"'`]?\s*(?:[:=]|is|of)?\s*"
+    r"([1-9]\d{0,2}(?:[,_]\d{3})+|[1-9]\d*)\b(?![.%])"
+)
 _NEGATIVE = late_pattern(r"negative|-\d")  # in what is said of a size that was never set
 
 
 def arguments_to_fill_in(
-    skipped: Iterable[tuple[str, NotMeasured]], source: ProjectSource, calls: Iterable[str]
+    skipped: Iterable[tuple[str, NotMeasured]],
+    source: ProjectSource,
+    calls: Iterable[str],
+    *,
+    is_whole: bool,
 ) -> dict[str, tuple[str, ...]]:
     """Target → the lines of config that say how to build it, for each that needs arguments, or a
     size that its config leaves to be set (`vocab_size: int = -1`). `…` stands for a value that is
-    not known. `calls`: those of the project that build other models."""
+    not known. `calls`: those of the project that build other models; `is_whole`: whether all files
+    may be read for it."""
     discovery = source.discovery
     needy = {target for target, failure in skipped if failure.cause == "arguments_missing"}
     unset = {target for target, failure in skipped if _NEGATIVE.search(failure.reason)} - needy
     definitions = [item for item in discovery.definitions if item.target in needy | unset]
     defaults, called = _defaults(discovery), _common_values(calls)
+    needed = {parameter.name for item in definitions for parameter in item.parameters or ()}
+    is_asked = is_whole and any(map(SIZE_OF_DATA.match, needed))
+    stated = _stated_sizes(source.session) if is_asked else {}
 
     def value_of(path: str, name: str) -> str:
-        return defaults.get((path, name)) or called.get(name) or defaults.get(("", name)) or ""
+        given = defaults.get((path, name)) or called.get(name) or defaults.get(("", name))
+        return given or stated.get(name.replace("_", ""), "")
 
     def arguments_of(item: Definition) -> Iterator[str]:
         for parameter in item.parameters or ():
@@ -90,6 +109,18 @@ def _defaults(discovery: Discovery) -> Mapping[tuple[str, str], str]:
                 defaults.setdefault((item.path, parameter.name), parameter.default)
                 defaults.setdefault(("", parameter.name), parameter.default)
     return defaults
+
+
+def _stated_sizes(session: Session) -> dict[str, str]:
+    """The sizes of data that texts and configs state, if all state the same: `vocab_size: 65`."""
+    sizes: defaultdict[str, set[str]] = defaultdict(set)
+    for path in listed(session, list_stating):
+        if path.lower().endswith((*DOC_SUFFIXES, *CONFIG_SUFFIXES)):
+            with suppress(OSError):
+                content = (session.root / path).read_bytes()[:LARGEST]
+                for name, number in _SIZE.findall(content.decode("utf-8", "replace")):
+                    sizes[name.lower().replace("_", "")].add(number.replace(",", "_"))
+    return {name: numbers.pop() for name, numbers in sizes.items() if len(numbers) == 1}
 
 
 def _is_value(text: str) -> bool:

@@ -61,6 +61,7 @@ _SHORTER = (
     ),
     # Of a factory that raised what has a place of its own, it is that place that matters;
     (late_pattern(r"^\S+:\d+: [\w.]+\([^()]*\) raised (?=\S+:\d+: )"), ""),
+    (late_pattern(r"FileNotFoundError: \[Errno 2\] No such file or directory: "), "there is no "),
     (  # and of a name that is missing because a line failed, that line.
         late_pattern(
             r"NameError: name '(\w+)' is not defined "
