@@ -168,11 +168,17 @@ class Slice(StatementSlice):
                 end = frame.index
                 for index in reversed(range(end)):
                     node = frame.body[index]
-                    if not (isinstance(node, ast.If) and _returns(node)):
+                    paths = _ways_out(node)
+                    if not paths:
                         continue
-                    statements = self.before(frame.body[index + 1 : end], need) + statements
-                    other = ast.UnaryOp(ast.Not(), node.test)
-                    statements = self.asked(other, need) + statements
+                    first = index + 1 if isinstance(node, ast.If) and _returns(node) else index
+                    statements = self.before(frame.body[first:end], need) + statements
+                    known = self.set_beside(frame.body[:index], need)
+                    for tests in paths:
+                        if tests:
+                            statements = self.not_asked(tests, need, known) + statements
+                        elif isinstance(frame.owner, FUNCTIONS):
+                            raise LeftOut("it is not reached")
                     end = index
                 statements = self.before(frame.body[:end], need, available) + statements
             statements = self.header(frame, need, bool(statements)) + statements
@@ -236,6 +242,9 @@ class Slice(StatementSlice):
     def header(self, frame: Frame, need: set[str], is_set: bool) -> list[ast.stmt]:
         owner = frame.owner
         if isinstance(owner, (ast.For, ast.AsyncFor)) and frame.body is owner.body:
+            carried = {name for node in owner.body for name in stores(node)} & need
+            if self.entry and carried - stores(owner.target):
+                raise LeftOut("the loop carries it on")
             statements = self.entered(owner.target, owner.iter, need)
             before = frame.body[: frame.index]
             if statements and any(_leaves_out(node, statements[0]) for node in before):
@@ -296,15 +305,31 @@ class Slice(StatementSlice):
 
     def asked(self, test: ast.expr, need: set[str]) -> list[ast.stmt]:
         """A condition that chooses by a name, or reads only what is needed, is asked before."""
-        plain = test.operand if isinstance(test, ast.UnaryOp) else test
-        is_of_needed = bool(loads(test)) and loads(test) - BUILTINS <= need | self.flags
-        if not (self.guards and (_chooses(plain) or is_of_needed)):
-            return []
+        is_not = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
+        other = test.operand if isinstance(test, ast.UnaryOp) and is_not else None
+        return self.not_asked([other or ast.UnaryOp(ast.Not(), test)], need)
+
+    def not_asked(
+        self, tests: Sequence[ast.expr], need: set[str], known: Container[str] = ()
+    ) -> list[ast.stmt]:
+        """The same of conditions that do not all hold. `known`: names that have their values."""
+        for test in tests:
+            plain = test.operand if isinstance(test, ast.UnaryOp) else test
+            read = loads(test) - BUILTINS - need - self.flags
+            is_of_needed = bool(loads(test)) and all(name in known for name in read)
+            if not (self.guards and (_chooses(plain) or is_of_needed)):
+                return []
         self.guarded = True
-        self.check(test)
-        need |= loads(test) - BUILTINS
-        text = ast.unparse(plain) if plain is not test else f"not ({ast.unparse(test)})"
-        return ast.parse(f"if {text}: {NOT_REACHED}").body
+        self.check(*tests)
+        need |= loads(*tests) - BUILTINS
+        test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), [*tests])
+        return ast.parse(f"if {ast.unparse(test)}: {NOT_REACHED}").body
+
+    def set_beside(self, before: Sequence[ast.stmt], need: set[str]) -> set[str]:
+        """The names that statements set which change what is needed, too: `depth` of `depth =
+        config.pop("depth", 16)`."""
+        changing = (node for node in before if changes(node) & need)
+        return {name for node in changing for name in stores(node)}
 
     def entered(self, target: ast.expr, table: ast.expr, need: set[str]) -> list[ast.stmt]:
         """A loop's variables have the values of one entry of its table."""
@@ -575,6 +600,34 @@ def _returns(node: ast.If) -> bool:
     end = node.body[-1]
     is_end = isinstance(end, ast.Return) or (isinstance(end, ast.Expr) and ends_script([end]))
     return is_end and not node.orelse
+
+
+def _ways_out(node: ast.stmt) -> list[list[ast.expr]]:
+    """The conditions with which what stands behind a statement is not reached, see `_returning`."""
+    is_plain = isinstance(node, ast.If) and _returns(node)
+    return [[node.test]] if isinstance(node, ast.If) and is_plain else _returning([node])
+
+
+def _returning(body: Sequence[ast.stmt]) -> list[list[ast.expr]]:
+    """The conditions with which statements return: lists of some that all hold; `[[]]` where they
+    do so in any case. Of loops and `try` nothing is said."""
+    paths: list[list[ast.expr]] = []
+    for n, node in enumerate(body):
+        inner: list[list[ast.expr]] = []
+        if isinstance(node, ast.Return):
+            return [[]]
+        if isinstance(node, (ast.With, ast.AsyncWith)):
+            inner = _returning(node.body)
+        elif isinstance(node, ast.If):
+            here, other = _returning(node.body), _returning(node.orelse)
+            inner = [[node.test, *path] for path in here]
+            inner += [[ast.UnaryOp(ast.Not(), node.test), *path] for path in other]
+            inner = [[]] if here == other == [[]] else inner
+        if inner == [[]]:
+            return inner
+        made = {name for earlier in body[:n] for name in stores(earlier)}
+        paths += [path for path in inner if made.isdisjoint(loads(*path))]
+    return paths
 
 
 def _leaves_out(node: ast.stmt, entry: ast.stmt) -> bool:

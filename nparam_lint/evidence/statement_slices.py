@@ -22,6 +22,7 @@ from nparam_lint.evidence.statements import (
     changed_in_turn,
     changes,
     ends_script,
+    leaves_rounds,
     loads,
     mutated,
     sets_attributes,
@@ -275,6 +276,11 @@ class StatementSlice(Struct):
                 return []
             need |= body_need - stores(node.target)
             need |= loads(node.iter) - BUILTINS
+            if leaves_rounds(node):  # what leaves a round decides what the others do
+                with suppress(NotRun):
+                    self.check(node)
+                    need |= loads(*node.body) - BUILTINS - stores(node)
+                    return [ast.For(node.target, node.iter, node.body, [])]
             return [ast.For(node.target, node.iter, body, [])]
         if isinstance(node, ast.Try):
             handled = {

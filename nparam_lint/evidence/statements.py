@@ -304,6 +304,18 @@ def changed_in_turn(loop: ast.For) -> set[str]:
     return objects if is_changing else set()
 
 
+def leaves_rounds(loop: ast.For) -> bool:
+    """Whether a loop has a `continue` or a `break` of its own."""
+    nodes: list[ast.AST] = [*loop.body]
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, (ast.Continue, ast.Break)):
+            return True
+        if not isinstance(node, (ast.For, ast.AsyncFor, ast.While, *FUNCTIONS, ast.ClassDef)):
+            nodes += ast.iter_child_nodes(node)
+    return False
+
+
 def parsed(text: str | bytes) -> ast.Module:
     """The syntax tree of a text; an empty one where it is not Python."""
     try:

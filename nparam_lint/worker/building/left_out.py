@@ -79,7 +79,8 @@ def guarded(statements, path, own, depth=0):
         may_fail = any(isinstance(part, MAY_FAIL) for part in ast.walk(node))
         # What would come after is not known either.
         leaves = any(isinstance(part, LEAVES) for part in inside(node))
-        if leaves or not (may_fail and isinstance(node, GUARDED)):
+        is_first = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        if leaves or is_first or not (may_fail and isinstance(node, GUARDED)):
             body.append(node)
             continue
         handler = ast.ExceptHandler(ast.Name(ERROR, ast.Load()), None, handled(node, path, own))
