@@ -3,9 +3,12 @@ values."""
 
 from __future__ import annotations
 
+import ast
+import json
 import re
 import shlex
 from collections import Counter
+from contextlib import suppress
 from functools import cached_property
 from itertools import islice, product
 from operator import itemgetter
@@ -19,7 +22,6 @@ from nparam_lint.ground.paths import CONFIG_SUFFIXES, ancestors, is_doc, join, p
 from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
-    import ast
     from collections.abc import Iterator, Mapping, Sequence
 
     from nparam_lint.evidence import EvidenceQuery
@@ -52,6 +54,7 @@ _VARIABLE = late_pattern(
 )
 _COMMENT = late_pattern(r"(?<!\S)#[^\n]*")
 _UNKNOWN = late_pattern(r"[$\[\]<>{}…]|\.\.\.")  # of a value that a reader has to fill in
+_WRITTEN = late_pattern(r"(?:[\w-]+=)?([{\[].*[}\]])$")  # `{'depth': 18}`, as Python or as JSON
 _LIST = late_pattern(  # of Hydra, `dims=[1,2]`; of fire, `[lin,conv]`
     r"(?:^(?=\[[\d,. -]*\]$|\[['\"a-z0-9_]+,)|=)\[[a-z0-9_,.'\" -]*\]$"
 )
@@ -80,6 +83,11 @@ _OF_CONFIGS = late_pattern(r"(^|/)(conf|cfg)\w*/")
 
 def is_to_fill_in(word: str) -> bool:
     """Whether a word of a command stands for a value that a reader has to fill in."""
+    if (written := _WRITTEN.match(word)) and "..." not in word:
+        for read in (ast.literal_eval, json.loads):
+            with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
+                read(written[1])
+                return False
     return bool(_UNKNOWN.search(_LIST.sub("", word)))
 
 

@@ -132,7 +132,7 @@ REGISTERS = late_pattern(r"(^|[._])register", re.IGNORECASE)
 PLAIN_FUNCTIONS = frozenset(
     "int float str bool len range dict list set tuple frozenset min max sum sorted zip enumerate "
     "abs round isinstance issubclass hasattr getattr setattr repr reversed map filter any all type "
-    "print globals vars callable hash id ord chr".split()
+    "print globals vars dir callable hash id ord chr".split()
 )
 # Of the slice for one call; and of a file that is run in part.
 SLICE_FUNCTIONS = PLAIN_FUNCTIONS.union("next iter slice divmod pow super __import__".split())
