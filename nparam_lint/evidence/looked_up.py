@@ -19,17 +19,20 @@ _MOST = 500  # files that are looked through
 _REGISTERED = late_pattern(
     rb"^@[\w.]*[Rr][Ee][Gg][Ii][Ss][Tt]\w*.*\n(?:@.*\n)*class[ \t]+(\w+)", re.MULTILINE
 )
-_IN_TABLE = late_pattern(rb"[\"'][ \t]*:[ \t]*(?:\w+\.)*([A-Z]\w*)[ \t]*[,}\n]")
+_IN_TABLE = late_pattern(rb"[\"'][ \t]*:[ \t]*(?:\w+\.)*([A-Za-z_]\w*)[ \t]*[,}\n]")
 _IN_CONFIG = late_pattern(rb"\b[a-z]\w*(?:\.\w+)*\.([A-Z]\w*)\b")
 
 
 def note_looked_up(query: EvidenceQuery, having: Collection[Target]) -> None:
-    """Note a gap for each model with sizes that have defaults, of which no evidence was found, that
-    a decorator registers, a table has as a value, or a config names."""
+    """Note a gap for each model with sizes that have defaults, or are handed on, of which no
+    evidence was found, that a decorator registers, a table has as a value, or a config names."""
     wanted = {
         item.qualname: target
         for item in query.discovery.definitions
-        if any((parameter.default or "").isdigit() for parameter in item.parameters or ())
+        if any(
+            (parameter.default or "").isdigit() or parameter.kind == "varkwargs"
+            for parameter in item.parameters or ()
+        )
         if (target := Target(item.path, item.qualname)) in query.targets
         if target not in having and not query.needs_arguments(target)
     }

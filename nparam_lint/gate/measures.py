@@ -74,20 +74,31 @@ def fitting_measure(text: str, bounds: Sequence[Bounds], measured: Measured) -> 
     for row in measured.modules[1:]:
         if row.path.count(".") < _DEEPEST and row.total != root.total and fits(row.total):
             return sentence(f"its {row.path} alone", row.total)
-    narrow, rounded = (
-        [b for b in bounds if b.low and b.high and b.high - b.low <= share * b.high]
-        for share in (_NARROW, _ROUNDED)
-    )
+    narrow, _ = _precise(bounds)
     for row in measured.modules[1:]:
         if "." not in row.path and not row.tied and fits(root.total - row.total, narrow):
             return sentence(f"it without its {row.path}", root.total - row.total)
+    return mistaken(text, bounds, measured)
+
+
+def mistaken(text: str, bounds: Sequence[Bounds], measured: Measured) -> str:
+    """The sentence that says what was taken for a million parameters, or for parameters at all; ""
+    where nothing was."""
+    narrow, rounded = _precise(bounds)
     for what, times, by in _MISTAKEN:
-        amount = root.total * times // by
+        amount = measured.modules[0].total * times // by
         admitting = rounded if times >= 2 * by else narrow
-        inexact = [b for b in admitting if b.low != b.high]
-        if amount >= _FEWEST and fits(amount, inexact):
+        if amount >= _FEWEST and any(amount in b for b in admitting if b.low != b.high):
             return f"{text} is {what}"
     return ""
+
+
+def _precise(bounds: Sequence[Bounds]) -> list[list[Bounds]]:
+    """Those that are narrow, and those that are rounded."""
+    return [
+        [b for b in bounds if b.low and b.high and b.high - b.low <= share * b.high]
+        for share in (_NARROW, _ROUNDED)
+    ]
 
 
 def is_of_other_form(explanation: str) -> bool:

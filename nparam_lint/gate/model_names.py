@@ -203,7 +203,8 @@ def called(target: str) -> str:
 
 
 def name_key(text: str) -> str:
-    """What is the same for all spellings of a name."""
+    """What is the same for all spellings of a name; `Net++` is another than `Net`."""
+    text = re.sub(r"(?<=\w)(\++)", lambda plus: "Plus" * len(plus[1]), text)
     key = ""
     for part in _PART.findall(text):
         if part.lower() in _LETTERS:
@@ -423,6 +424,11 @@ class ModelNames:
         """Whether another model of its name, or a config file so called, was not counted."""
         namesakes = self.uncounted.get(name_key(called(model.report.target)), set())
         return not namesakes <= {model.report.bare}
+
+    def are_only_defaults(self, models: Iterable[NamedModel]) -> bool:
+        """Whether models were counted with their defaults alone, and the project builds them in
+        other ways, which were not followed."""
+        return all(m.is_default and m.report.bare in self.gaps for m in models)
 
     def of_family(self, name: str) -> list[NamedModel]:
         """The models whose names begin with this name."""

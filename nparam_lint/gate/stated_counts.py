@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from nparam_lint.config.session import Session
     from nparam_lint.gate.candidates import Candidate, ProjectSource
     from nparam_lint.gate.model_names import NamedModel
-    from nparam_lint.gate.report import Report
+    from nparam_lint.gate.report import Report, Strength
     from nparam_lint.ground.findings import BudgetResult, Finding
     from nparam_lint.ground.notation.grammar import Bounds, Tolerance
 
@@ -466,33 +466,10 @@ def _outcome(
         right = model = fitting(near)
         strength = "likely"
     if model is None:
-        if binding.confirms:
+        misfit = _misfit(names, at, count, binding, models, near, tolerance)
+        if misfit is None:
             return of_none
-        model = next((m for m in models if m.is_default), models[0])
-        bounds = count.bounds(tolerance)
-        text = " ".join((*count.names, *count.sentence)) if not count.is_name else ""
-        if measures.is_of_named_part(text, bounds, model.measured):
-            return of_none
-        explanation = measures.fitting_measure("this", bounds, model.measured)
-        is_of_inference = bool(_INFERENCE.search(count.text))
-        if is_of_inference and measures.is_fused(bounds, model.measured):
-            right, explanation = model, ""
-        if not explanation and count.is_name and (other := fitting(names.beside(model))):
-            explanation = f"{_OF_ANOTHER}{other.name} has"
-        is_clear = _is_of(model, models, count, names) and _is_near(model, at, count)
-        is_clear &= not _is_any_size(model, near, count)
-        is_clear &= model_names.is_plain(count, model) and not is_of_inference
-        is_clear &= not measures.is_of_other_form(explanation)
-        is_clear &= names.of_two_forms.isdisjoint(model.spellings)
-        is_clear &= not any(_is_rounded_up(model.amount(count) or 0, b) for b in bounds)
-        is_clear |= right is not None
-        strength = binding.strength if is_clear else "likely"
-        if not (is_clear or explanation):  # of several, it is most likely about the nearest
-
-            def distance(candidate: NamedModel) -> int:
-                return min(abs((candidate.amount(count) or 0) - (b.declared or 0)) for b in bounds)
-
-            model = min(models, key=distance)
+        model, right, strength, explanation = misfit
     return StatedOutcome(
         at,
         count,
@@ -504,6 +481,61 @@ def _outcome(
         binding.because,
         explanation,
     )
+
+
+class _Misfit(NamedTuple):
+    """The model that a count is about which fits none; `right`: the same, if it fits what that has
+    when it is fused."""
+
+    model: NamedModel
+    right: NamedModel | None
+    strength: Strength
+    explanation: str
+
+
+def _misfit(
+    names: model_names.ModelNames,
+    at: Position,
+    count: StatedCount,
+    binding: model_names.Binding,
+    models: Sequence[NamedModel],
+    near: Sequence[NamedModel],
+    tolerance: Tolerance | None,
+) -> _Misfit | None:
+    """What comes of a count that fits none of the models of its binding, nor of those `near`; None
+    where it is about something else, or may be."""
+    bounds = count.bounds(tolerance)
+    model = next((m for m in models if m.is_default), models[0])
+    text = " ".join((*count.names, *count.sentence)) if not count.is_name else ""
+    if measures.is_of_named_part(text, bounds, model.measured):
+        return None
+    explain = measures.mistaken if binding.confirms else measures.fitting_measure
+    explanation = explain("this", bounds, model.measured)
+    right = None
+    is_of_inference = bool(_INFERENCE.search(count.text))
+    if is_of_inference and measures.is_fused(bounds, model.measured):
+        right, explanation = model, ""
+    if not explanation and count.is_name and not binding.confirms:
+        others = (m for m in names.beside(model) if _fits(count, m, tolerance))
+        explanation = next((f"{_OF_ANOTHER}{other.name} has" for other in others), "")
+    # What was not counted, or not in the way in which the project builds it, may fit.
+    is_unknown = any(map(names.has_namesake, models)) or names.are_only_defaults(models)
+    if not explanation and (binding.confirms or (is_unknown and not count.definition)):
+        return None if right is None else _Misfit(model, right, binding.strength, "")
+    is_clear = _is_of(model, models, count, names) and _is_near(model, at, count)
+    is_clear &= not (_is_any_size(model, near, count) or binding.confirms)
+    is_clear &= model_names.is_plain(count, model) and not is_of_inference
+    is_clear &= not measures.is_of_other_form(explanation)
+    is_clear &= names.of_two_forms.isdisjoint(model.spellings)
+    is_clear &= not any(_is_rounded_up(model.amount(count) or 0, b) for b in bounds)
+    is_clear |= right is not None
+    if not (is_clear or explanation):  # of several, it is most likely about the nearest
+
+        def distance(candidate: NamedModel) -> int:
+            return min(abs((candidate.amount(count) or 0) - (b.declared or 0)) for b in bounds)
+
+        model = min(models, key=distance)
+    return _Misfit(model, right, binding.strength if is_clear else "likely", explanation)
 
 
 def _is_of(

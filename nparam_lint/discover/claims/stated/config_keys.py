@@ -69,7 +69,8 @@ def counts_in_keys(lines: Sequence[str], *, in_file: bool = False) -> Iterator[S
         for entry in _ENTRY.finditer(code):
             value = entry["value"].strip().strip("\"'")
             readings = readings_at(entry["key"].strip(), value)
-            if readings and not is_of_run(outline.key):
+            around = "\n".join(lines[max(number - 2, 0) : number + 1])
+            if readings and not (is_of_run(outline.key) or _is_index(value, around)):
                 inside = outline.braces(code, entry.start())
                 counts.append((number, entry, value, readings, outline, inside))
     for number, entry, value, readings, block, inside in counts:  # the blocks are read now
@@ -87,6 +88,12 @@ def counts_in_keys(lines: Sequence[str], *, in_file: bool = False) -> Iterator[S
             called=called_by(dict(nearest)),
             in_file=in_file,
         )
+
+
+def _is_index(value: str, around: str) -> bool:
+    """Whether the numbers before and after it stand around it: in a vocabulary."""
+    beside = (int(value) - 1, int(value) + 1) if value.isdecimal() else ()
+    return bool(beside) and all(re.search(rf":\s*{number}\b", around) for number in beside)
 
 
 class _Block:

@@ -193,8 +193,10 @@ class _Tables(HTMLParser):
             self._end_cell()
             self.tables[-1].append([])
             self._add_spanning()
-        elif tag in ("td", "th") and self.tables and self.tables[-1]:
+        elif tag in ("td", "th") and self.tables:
             self._end_cell()
+            if not self.tables[-1]:  # a head without a row around it
+                self.tables[-1].append([])
             self.text = []
             given = dict(attributes)
             rows, columns = (given.get(name) or "1" for name in ("rowspan", "colspan"))

@@ -39,7 +39,7 @@ _PART = late_pattern(
     r"|component)s?|head|module|layer|block|stage)(?:[\s_-]*names?)?(?:\s+(?:of|in|for)\s.*)?",
     re.IGNORECASE,
 )
-_BACKBONE = late_pattern(r"backbones?(?:[\s_-]*names?)?", re.IGNORECASE)
+_BACKBONE = late_pattern(r"(?:backbone|encoder)s?(?:[\s_-]*names?)?", re.IGNORECASE)
 # Measures of detectors and segmenters, with what their raised letters say.
 _DOWNSTREAM = late_pattern(
     r"""(?i:iou)|(?<![a-zA-Z])(?:[bm]?AP|map(?=[@0-9])|PQ)
@@ -58,6 +58,7 @@ _OWN = late_pattern(
     re.IGNORECASE | re.VERBOSE,
 )
 _SETTING = late_pattern(r"[A-Za-z_]\w*=[\w.]+(?:,\s*[A-Za-z_]\w*=[\w.]+)*")  # `width_mult=2.0`
+_CALLED = late_pattern(r"[A-Za-z][\w.-]*[0-9_][\w.-]*")
 _MARKS = " *_`$^†‡§¶"  # around a number
 _LINK = late_pattern(r"\]\(([^)\s]+)\)|href=[\"']([^\"']+)")
 
@@ -121,10 +122,11 @@ def _counts_below(
             continue
         if setting := next(filter(_SETTING.fullmatch, (cell.text for cell in row)), ""):
             names[0] += f" ({setting})"
-        # In a column of its own a link may lead to the config: `[config](configs/a.yaml)`.
-        names += [
-            link for n, cell in enumerate(row) if n not in name_columns for link in _links(cell)
-        ]
+        # In a column of its own a link may lead to the config: `[config](configs/a.yaml)`; or it
+        # is called as the model is: `[resnet18_k3](https://…)`.
+        for n, cell in enumerate(row):
+            if n not in name_columns and (links := _links(cell)):
+                names += [*links, *([cell.text] if _CALLED.fullmatch(cell.text) else [])]
         for n, part, of, unit in counts:
             cell = row[n]
             texts = cell.text.split("/") if of > 1 else [cell.text]
@@ -166,7 +168,8 @@ def _names_nothing(label: str, cells: Sequence[GridCell]) -> bool:
     """Whether a column has the sizes of the images, or the same word with a link in each row."""
     if label.lower().endswith("size"):
         return all(_RESOLUTION.fullmatch(cell.text) for cell in cells)
-    return len({cell.text for cell in cells}) == 1 < len(cells) and all(map(_links, cells))
+    filled = [cell for cell in cells if cell.text.strip()]
+    return len({cell.text for cell in filled}) == 1 < len(cells) and all(map(_links, filled))
 
 
 def _links(cell: GridCell) -> list[str]:
