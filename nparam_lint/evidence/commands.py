@@ -64,7 +64,7 @@ _TO_FILL_IN = late_pattern(
 )
 _ANY_CONFIG = late_pattern(
     r"(?:[A-Z]+_)*(?:CONFIG|CFG|YAML)(?:_[A-Z]+)*"
-    r"|[<{\[](?:[\w-]+[-_])?(?i:config|cfg|yaml)(?:[-_](?:file|path))?[>}\]]"
+    r"|[<{\[](?:[\w-]+[-_])?(?i:config|cfg|yaml)(?:[-_](?:file|path))?(?:\.ya?ml)?[>}\]]"
 )
 _USE = late_pattern(r"\$([{(])?(\w+)(?:\[[@*]\])?(?(1)[})])")
 _ALL_OF_ARRAY = late_pattern(r"\"(\$\{\w+\[[@*]\]\})\"")
@@ -77,7 +77,7 @@ _LAUNCHER = late_pattern(r"(?:torchrun|launch|deepspeed|distributed\.run)\b")
 _LARGE = 400_000
 _LARGE_PLAIN = 20_000  # of what is only text: what is longer is a log
 _ENTRIES = 32  # of loops around a command
-_CONFIGS = 64  # files that one name may mean
+_CONFIGS, _OF_ANY = 64, 8  # files that one name may mean, and that any may be, beside the README's
 _OF_CONFIGS = late_pattern(r"(^|/)(conf|cfg)\w*/")
 
 
@@ -286,12 +286,13 @@ class Commands:
     def _meant_by(self, path: str, folder: str) -> list[str]:
         """The config files that one with a gap may be, `configs/{NAME}.yaml`, if all lie in one
         directory, or beside the text with the command, in `folder`; or `CONFIG.yaml`, if they lie
-        below one. Those that the README names first; `CONFIG_FILE` and `<config-file>` are these
-        alone, if it names any."""
+        below one. Those that the README names first; `CONFIG_FILE` and `<config-file>` are few
+        others."""
         if _ANY_CONFIG.fullmatch(path):
             every = (self._meant_by(f"CONFIG{suffix}", folder) for suffix in CONFIG_SUFFIXES)
             files = next(filter(None, every), [])
-            return [file for file in files if file.encode() in self._readme] or files
+            named = [file for file in files if file.encode() in self._readme]
+            return files[: max(len(named), _OF_ANY)]
         template = _TO_FILL_IN.split(path)
         if len(template) == 1 or not path.endswith(CONFIG_SUFFIXES):
             return []

@@ -282,9 +282,11 @@ class OptionWays:
                     tried.add((key, *environ))
 
     def config_of(self, command: Command) -> str:
-        """The config file that a command gives by an option for one: `--data coco.yaml` is none."""
+        """The config file that a command gives by an option for one, `--data coco.yaml` is none; or
+        where there are no options."""
         by_option = command.by_option(self.every_option)
-        given = (w for name, words in by_option.items() if CONFIG_OPTION.match(name) for w in words)
+        given = [w for name, words in by_option.items() if CONFIG_OPTION.match(name) for w in words]
+        given = given if self.every_option else [*command.words]
         paths = (word.rpartition("=")[2].removeprefix("./") for word in given)
         return next(filter(self.search.query.commands.is_config, paths), "")
 
