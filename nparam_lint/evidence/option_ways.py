@@ -428,7 +428,14 @@ class OptionWays:
 
     @cached_property
     def options_elsewhere(self) -> dict[str, ast.Call]:
-        """The options that functions of other files parse, or make a parser of."""
-        texts = (text for text, _ in self.called if text.path != self.home.path)
+        """The options that functions of other files parse, or make a parser of, and those of their
+        parsers."""
+        texts = [text for text, _ in self.called if text.path != self.home.path]
+        for call in (call for node in self.statements for call in calls_in(node)):
+            name, _, method = dotted_name(call.func).rpartition(".")
+            if method in ("parse_args", "parse_known_args"):
+                where, _ = self.search.query.size_names.home(self.home.path, name)
+                if where not in ("", self.home.path):
+                    texts.append(self.search.file_calls(where).text)
         parsing = (t.options for t in texts if re.search(r"parse_args\(|ArgumentParser\(", t.text))
         return {name: call for options in parsing for name, call in options.items()}
