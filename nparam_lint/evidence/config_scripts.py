@@ -113,7 +113,8 @@ class ScriptModel(Struct, frozen=True):
 def _keys_read(call: ast.Call) -> frozenset[str]:
     """The keys that a call reads of a config: `build(cfg.model.net)`, `build(config["model"])`."""
     keys: set[str] = set()
-    for name, steps in map(accessed, values_given(call)):
+    parts = (part for value in values_given(call) for part in ast.walk(value))
+    for name, steps in (accessed(part) for part in parts if isinstance(part, ast.expr)):
         named = [str(step) for step in steps if step != ""]
         keys.update(named[name == "self" :][:1])  # `self.cfg.model`
     return frozenset(keys)
