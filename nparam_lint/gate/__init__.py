@@ -316,8 +316,13 @@ def measure(
         models, skipped = outcomes.together(selection.skipped, selection.containment)
         if analysis:
             models = formula_check.with_missing_terms(models, candidates, source, analysis)
-        untried = (a for a in answers.measurements.values() if isinstance(a, NotMeasured))
-        is_stopped = any(answer.cause == "not_tried" for answer in untried)
+        untried = [
+            candidate
+            for number, candidate in enumerate(candidates)
+            if isinstance(answer := answers.measurements[number], NotMeasured)
+            if answer.cause == "not_tried"
+        ]
+        is_stopped = not all(candidate.build.recipe.is_run for candidate in untried)
         if is_stopped or any(finding.timed_out for finding in findings):
             source.session.inputs.is_complete = False  # the next run may do it in time
         source = replace(source, findings=findings)

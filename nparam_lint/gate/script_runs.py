@@ -50,11 +50,9 @@ def count_in_turn(
     def count(numbers: Sequence[int]) -> None:
         made = count_models([requests[number] for number in numbers], source).measurements
         for place, number in enumerate(numbers):
-            answer = made[place]
+            found[number] = answer = made[place]
             if isinstance(answer, NotMeasured) and answer.cause == "not_tried":
-                answer = replace(answer, cause="raised")
                 session.inputs.is_complete = False  # the next run may come to it
-            found[number] = answer
 
     count([*first_of.values()])
     count([number for number, first in later.items() if _comes_to_model(found[first])])
