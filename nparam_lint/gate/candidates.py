@@ -225,12 +225,13 @@ def _lacks_arguments(candidate: Candidate) -> NotMeasured | None:
 
 
 def _required(definition: Definition) -> list[str]:
-    """The arguments without which it cannot be built. A single one may be a config object: the
-    worker tries that."""
+    """The arguments without which it cannot be built. A single one may be a config object, or say
+    whether weights are loaded: the worker tries that."""
     required = [p for p in definition.parameters or () if p.required]
     if len(required) == 1:
         name, annotation = required[0].name.lower(), required[0].annotation or "int"
-        if CONFIG_PARAMETER.search(name) or annotation not in _PLAIN_TYPES:
+        is_config = CONFIG_PARAMETER.search(name) or annotation not in _PLAIN_TYPES
+        if is_config or name == "pretrained":
             return []
     return [parameter.name for parameter in required]
 

@@ -209,7 +209,8 @@ class Call:
         return self.calls.variables(self.arguments) if self.job.ask.variables else []
 
     def default_arguments(self, names):
-        """None, or the default config object; `names` get its class."""
+        """None, or the default config object; `names` get its class. Whether weights are loaded
+        changes no count."""
         try:
             parameters = inspect.signature(self.function).parameters.values()
         except (TypeError, ValueError):
@@ -217,6 +218,8 @@ class Call:
         lacking = required(parameters)
         if not lacking:
             return ""
+        if [parameter.name for parameter in lacking] == ["pretrained"]:
+            return "pretrained=False"
         config = self.default_config(lacking[0]) if len(lacking) == 1 else None
         if config is None:
             missing = [p.name for p in lacking]
