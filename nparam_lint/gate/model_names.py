@@ -274,10 +274,12 @@ class ModelNames:
     """The models that were counted, by what texts call them."""
 
     def __init__(self, report: Report, definitions: Iterable[Definition]) -> None:
+        of_project = [(d.qualname.rpartition(".")[2], d) for d in definitions]
+        classes = {name for name, _ in of_project}
         # What is built for training or for inference, as an argument says.
         self.of_two_forms = {
-            name_key(d.qualname.rpartition(".")[2])
-            for d in definitions
+            name_key(name)
+            for name, d in of_project
             if any(_FOR_INFERENCE.fullmatch(parameter.name) for parameter in d.parameters or ())
         }
         self.models: list[NamedModel] = []
@@ -287,7 +289,11 @@ class ModelNames:
             measured = model.measurement
             if not isinstance(measured, Measured) or model.host or not measured.counts.total:
                 continue
-            for name in names_of(model.target, model.way, measured.call):
+            root, *rows = measured.modules
+            held = [row.type.rpartition(".")[2] for row in rows if row.total == root.total]
+            # A wrapper is called after what it holds.
+            inner = [name for name in held[:1] if name in classes]
+            for name in (*names_of(model.target, model.way, measured.call), *inner):
                 plain = _RESOLUTION.sub("", _PATCHED.sub(r"\1", name))
                 for key in dict.fromkeys((name_key(name), name_key(plain))):
                     self.by_key[key].append(NamedModel(model, measured, name))
