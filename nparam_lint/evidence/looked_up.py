@@ -24,37 +24,37 @@ _IN_CONFIG = late_pattern(rb"\b[a-z]\w*(?:\.\w+)*\.([A-Z]\w*)\b")
 
 
 def note_looked_up(query: EvidenceQuery, having: Collection[Target]) -> None:
-    """Note a gap for each model with sizes that have defaults, or are handed on, of which no
-    evidence was found, that a decorator registers, a table has as a value, or a config names."""
+    """Note a gap for each model with sizes that have defaults, of which no evidence was found, that
+    a decorator registers, a table has as a value, or a config names; or that hands sizes on, and is
+    in a table."""
+    sized = {
+        Target(item.path, item.qualname)
+        for item in query.discovery.definitions
+        if any((parameter.default or "").isdigit() for parameter in item.parameters or ())
+    }
     wanted = {
         item.qualname: target
         for item in query.discovery.definitions
-        if any(
-            (parameter.default or "").isdigit() or parameter.kind == "varkwargs"
-            for parameter in item.parameters or ()
-        )
         if (target := Target(item.path, item.qualname)) in query.targets
         if target not in having and not query.needs_arguments(target)
+        if target in sized or any(p.kind == "varkwargs" for p in item.parameters or ())
     }
-    for name, place in _places(query) if wanted else ():
-        if name in wanted:
-            query.gaps.setdefault(str(wanted.pop(name)), f"{place} looks it up by a name")
+    for path, match, is_in_table in _names(query) if wanted else ():
+        name = match[1].decode()
+        if name in wanted and (is_in_table or wanted[name] in sized):
+            line = match.string.count(b"\n", 0, match.start(1)) + 1
+            query.gaps.setdefault(str(wanted.pop(name)), f"{path}:{line} looks it up by a name")
 
 
-def _places(query: EvidenceQuery) -> Iterator[tuple[str, str]]:
-    """The names of classes that are looked up, each with where that is said."""
-
-    def named(pattern: re.Pattern[bytes], path: str, source: bytes) -> Iterator[tuple[str, str]]:
-        for match in pattern.finditer(source):
-            line = source.count(b"\n", 0, match.start(1)) + 1
-            yield match[1].decode(), f"{path}:{line}"
-
+def _names(query: EvidenceQuery) -> Iterator[tuple[str, re.Match[bytes], bool]]:
+    """The names of what is looked up, each with the file, and whether a table has it."""
     tree = query.discovery.tree
     for path in sorted(tree.files)[:_MOST]:
         source = tree.source(path)
         if b"egist" in source:
-            yield from named(_REGISTERED, path, source)
-        yield from named(_IN_TABLE, path, source)
+            yield from ((path, match, False) for match in _REGISTERED.finditer(source))
+        yield from ((path, match, True) for match in _IN_TABLE.finditer(source))
     configs = [path for path in query.other_files if path.lower().endswith(CONFIG_SUFFIXES)]
     for path in configs[:_MOST]:
-        yield from named(_IN_CONFIG, path, query.content(path)[:100_000])
+        content = query.content(path)[:100_000]
+        yield from ((path, match, False) for match in _IN_CONFIG.finditer(content))
