@@ -519,7 +519,7 @@ def _misfit(
         others = (m for m in names.beside(model) if _fits(count, m, tolerance))
         explanation = next((f"{_OF_ANOTHER}{other.name} has" for other in others), "")
     # What was not counted, or not in the way in which the project builds it, may fit.
-    is_unknown = any(map(names.has_namesake, models)) or names.are_only_defaults(models)
+    is_unknown = names.has_namesake(model) or names.are_only_defaults(models)
     if not explanation and (binding.confirms or (is_unknown and not count.definition)):
         return None if right is None else _Misfit(model, right, binding.strength, "")
     is_clear = _is_of(model, models, count, names) and _is_near(model, at, count)
