@@ -78,14 +78,24 @@ def fitting_measure(text: str, bounds: Sequence[Bounds], measured: Measured) -> 
     for row in measured.modules[1:]:
         if "." not in row.path and not row.tied and fits(root.total - row.total, narrow):
             return sentence(f"it without its {row.path}", root.total - row.total)
-    return mistaken(text, bounds, measured)
+    return _mistaken(text, bounds, measured, _MISTAKEN)
 
 
-def mistaken(text: str, bounds: Sequence[Bounds], measured: Measured) -> str:
+def mebi_for_million(text: str, bounds: Sequence[Bounds], measured: Measured) -> str:
+    """The sentence that says that somebody divided by 1024²; "" where nobody did."""
+    return _mistaken(text, bounds, measured, _MISTAKEN[:1])
+
+
+def _mistaken(
+    text: str,
+    bounds: Sequence[Bounds],
+    measured: Measured,
+    mistakes: Sequence[tuple[str, int, int]],
+) -> str:
     """The sentence that says what was taken for a million parameters, or for parameters at all; ""
     where nothing was."""
     narrow, rounded = _precise(bounds)
-    for what, times, by in _MISTAKEN:
+    for what, times, by in mistakes:
         amount = measured.modules[0].total * times // by
         admitting = rounded if times >= 2 * by else narrow
         if amount >= _FEWEST and any(amount in b for b in admitting if b.low != b.high):

@@ -509,7 +509,7 @@ def _misfit(
     text = " ".join((*count.names, *count.sentence)) if not count.is_name else ""
     if measures.is_of_named_part(text, bounds, model.measured):
         return None
-    explain = measures.mistaken if binding.confirms else measures.fitting_measure
+    explain = measures.mebi_for_million if binding.confirms else measures.fitting_measure
     explanation = explain("this", bounds, model.measured)
     right = None
     is_of_inference = bool(_INFERENCE.search(count.text))
