@@ -47,6 +47,7 @@ from nparam_lint.evidence.statements import (
     is_self,
     loads,
     stores,
+    values_given,
     variables,
 )
 
@@ -93,6 +94,7 @@ class Slice(StatementSlice):
     given_outside: set[str] = field(default_factory=set)  # of them, those that are needed
     guards: bool = False  # whether conditions are asked
     guarded: bool = False  # whether there was one
+    asks_all: bool = False  # conditions around a call of constants, which reads nothing of them
     loops: bool = False
     local: set[str] = field(default_factory=set)  # what callers' scopes have made
     owners: set[str] = field(default_factory=set)  # classes that `self` was of
@@ -104,6 +106,7 @@ class Slice(StatementSlice):
     def of(self, place: Place, *nodes: ast.AST) -> list[ast.stmt]:
         """The statements that `nodes`, parts of the call at `place`, need. Raises NoWay."""
         need = loads(*nodes) - BUILTINS
+        self.asks_all = not loads(*values_given(place.call)) - BUILTINS
         self.guarded = any(isinstance(node, ast.If) for node in nodes)
         self.read |= self.text.rebound.keys()
         values = [node.value if isinstance(node, ast.keyword) else node for node in nodes]
@@ -253,9 +256,8 @@ class Slice(StatementSlice):
         if isinstance(owner, ast.If) and not is_main(owner):
             if frame.body is owner.body:
                 return self.condition(owner.test, need)
-            is_used = not is_set and bool(loads(owner.test) & need)
             asked = self.asked(ast.UnaryOp(ast.Not(), owner.test), need)
-            if not asked and is_used and self.holds(owner.test):
+            if not (asked or is_set) and self.holds(owner.test):
                 raise NoWay("not with the defaults")
             return asked
         if isinstance(owner, (ast.With, ast.AsyncWith)):
@@ -295,11 +297,13 @@ class Slice(StatementSlice):
         elif isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             option, value = test.operand, ast.Constant(False)
         is_option = isinstance(option, ast.Attribute) and isinstance(option.value, ast.Name)
-        if is_option and isinstance(value, ast.Constant) and loads(option) <= need:
+        is_meant = loads(option) <= need or holds is False or self.asks_all
+        if is_option and isinstance(value, ast.Constant) and is_meant:
+            need |= loads(option)
             target = copy.deepcopy(option)
             target.ctx = ast.Store()  # type: ignore[attr-defined]
             return [ast.fix_missing_locations(Assumption([target], value, lineno=1))]
-        if holds is False and loads(test) & need:
+        if holds is False:
             raise NoWay("not with the defaults")
         return self.asked(test, need)
 
@@ -317,7 +321,7 @@ class Slice(StatementSlice):
             plain = test.operand if isinstance(test, ast.UnaryOp) else test
             read = loads(test) - BUILTINS - need - self.flags
             is_of_needed = bool(loads(test)) and all(name in known for name in read)
-            if not (self.guards and (_chooses(plain) or is_of_needed)):
+            if not (self.guards and (_chooses(plain) or is_of_needed or self.asks_all)):
                 return []
         self.guarded = True
         self.check(*tests)
