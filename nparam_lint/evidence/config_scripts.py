@@ -44,7 +44,7 @@ from nparam_lint.evidence.statements import (
 )
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
-from nparam_lint.ground.paths import CONFIG_SUFFIXES, parent
+from nparam_lint.ground.paths import CONFIG_SUFFIXES, ancestors, parent
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import CONFIG_OPTION, MAY_READ_CONFIG, RUN_SETTING
 
@@ -330,15 +330,20 @@ class ConfigScripts:
     def _reader(self, file: ConfigFile) -> str | None:
         """The script of a file; or that of the file with the most similar name, of those beside it
         and in directories beside its own, with which it has keys in common: most of them at the
-        root, where files of any kind are. Where none is named at all, the first script that uses
-        keys of this one."""
+        root, where files of any kind are. Where none is named at all, the nearest script that
+        uses keys of this one."""
         if file.path in self.read_in:
             return self.read_in[file.path]
-        keys = {entry.keys[0] for entry in file.entries}
+        keys, folder = {entry.keys[0] for entry in file.entries}, parent(file.path)
         if not self.read_in:
-            models = self.scripts.items()
-            return next((at for at, model in models if model.keys and model.keys <= keys), None)
-        folder = parent(file.path)
+            reading = [at for at, m in self.scripts.items() if m.keys and m.keys <= keys]
+            above = {*ancestors(folder)}
+
+            def nearness(script: str) -> tuple[int, int]:
+                folders = [*ancestors(parent(script))]
+                return len(above.intersection(folders)), -len(folders)
+
+            return max(reading, key=nearness, default=None)
         near = [
             path
             for path in self.read_in
