@@ -94,6 +94,7 @@ class Slice(StatementSlice):
     given_outside: set[str] = field(default_factory=set)  # of them, those that are needed
     guards: bool = False  # whether conditions are asked
     guarded: bool = False  # whether there was one
+    callers_tried: int = 1  # in turn, each with the first round of its loops, then with the second
     asks_all: bool = False  # conditions around a call of constants, which reads nothing of them
     loops: bool = False
     local: set[str] = field(default_factory=set)  # what callers' scopes have made
@@ -246,7 +247,7 @@ class Slice(StatementSlice):
         owner = frame.owner
         if isinstance(owner, (ast.For, ast.AsyncFor)) and frame.body is owner.body:
             carried = {name for node in owner.body for name in stores(node)} & need
-            if self.entry and carried - stores(owner.target):
+            if self.round_of_loop and carried - stores(owner.target):
                 raise LeftOut("the loop carries it on")
             statements = self.entered(owner.target, owner.iter, need)
             before = frame.body[: frame.index]
@@ -335,6 +336,10 @@ class Slice(StatementSlice):
         changing = (node for node in before if changes(node) & need)
         return {name for node in changing for name in stores(node)}
 
+    @property
+    def round_of_loop(self) -> int:
+        return self.entry // self.callers_tried
+
     def entered(self, target: ast.expr, table: ast.expr, need: set[str]) -> list[ast.stmt]:
         """A loop's variables have the values of one entry of its table."""
         names = stores(target)
@@ -344,7 +349,7 @@ class Slice(StatementSlice):
         self.loops = True
         need -= names
         need |= loads(table) - BUILTINS
-        return [assign(target, entry_of(table, self.entry, self.text.tables))]
+        return [assign(target, entry_of(table, self.round_of_loop, self.text.tables))]
 
     def function(
         self, function: Function, above: tuple[Frame, ...], need: set[str], depth: int
@@ -454,7 +459,7 @@ class Slice(StatementSlice):
         if not (self.guarded or is_chosen) or len(callers) < 2:
             return callers
         self.loops = True
-        first = self.entry % len(callers)
+        first, self.callers_tried = self.entry % len(callers), len(callers)
         return [*callers[first:], *callers[:first]]
 
     def assignments(
