@@ -314,17 +314,20 @@ class OptionWays:
                     yield FilledIn(self.filled({name: words}), note, Command(given, ""))
 
     def beside(self) -> Iterator[tuple[Command, str]]:
-        """The first command that names a config by its stem, with each other file of that folder,
-        and a note that says so: `--config small` of `open(f"configs/{args.config}.yaml")`."""
+        """The first command that names a config by its stem, or by a name without its folder, with
+        each other file of that folder, and a note that says so: `--config small` of
+        `open(f"configs/{args.config}.yaml")`."""
+        files = dict.fromkeys(self.search.query.other_files)
         given = [
             (command, at)
             for command in self.search.commands_of(self.home.path)
             for at, flag in enumerate(command.words[:-1], 1)
-            if CONFIG_OPTION.match(flag) and not command.words[at].endswith(CONFIG_SUFFIXES)
+            if CONFIG_OPTION.match(flag) and command.words[at] not in files
         ]
+        has_suffix = any(command.words[at].endswith(CONFIG_SUFFIXES) for command, at in given)
         configs = {
-            path: splitext(basename(path))[0]
-            for path in (self.search.query.other_files if given else ())
+            path: basename(path) if has_suffix else splitext(basename(path))[0]
+            for path in (files if given else ())
             if path.endswith(CONFIG_SUFFIXES)
         }
         named = [(command, at) for command, at in given if command.words[at] in configs.values()]
