@@ -107,7 +107,7 @@ class Slice(StatementSlice):
     def of(self, place: Place, *nodes: ast.AST) -> list[ast.stmt]:
         """The statements that `nodes`, parts of the call at `place`, need. Raises NoWay."""
         need = loads(*nodes) - BUILTINS
-        self.asks_all = not loads(*values_given(place.call)) - BUILTINS
+        self.asks_all = self.text.is_module and not loads(*values_given(place.call)) - BUILTINS
         self.guarded = any(isinstance(node, ast.If) for node in nodes)
         self.read |= self.text.rebound.keys()
         values = [node.value if isinstance(node, ast.keyword) else node for node in nodes]
