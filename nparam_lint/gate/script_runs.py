@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate.building import count_models
 from nparam_lint.ground.script_words import FAILS_HERE, FIRST_OF
+from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -80,6 +81,8 @@ def _settled_ways(candidates: Sequence[Candidate], answers: Mapping[int, _Measur
     |                    | failed               | the run                                 |
     | ends without it    | whatever             | neither                                 |
     | fails              | whatever             | the way                                 |
+
+    Of several calls that failed the run has come to one: it is told once, of the script.
     """
     numbers = {id(candidate): number for number, candidate in enumerate(candidates)}
     # The calls of each model in each script, and the sizes of each by one command.
@@ -90,6 +93,8 @@ def _settled_ways(candidates: Sequence[Candidate], answers: Mapping[int, _Measur
             calls[run.target, run.build.recipe.file].add(run.way.position)
             calls[run.target, run.build.recipe].add(told.counts.total)
     left_out: set[int] = set()
+    confirmed: set[object] = set()  # runs that come to a call that was followed
+    failed: dict[object, list[int]] = defaultdict(list)  # those in place of calls that were not
     for run_number, run in enumerate(candidates):
         if run.instead_of is None:
             continue
@@ -100,10 +105,12 @@ def _settled_ways(candidates: Sequence[Candidate], answers: Mapping[int, _Measur
             left_out.update((way_number, run_number) if _is_sure(made) else (run_number,))
         elif not isinstance(told, Measured):
             left_out.add(way_number)
+            failed[run.target, recipe].append(run_number)
         elif not _is_sure(made):
             left_out.add(run_number)
         elif told.counts.total == made.counts.total:
             left_out.add(run_number)
+            confirmed.add((run.target, recipe))
             way.way = run.way
         elif len(calls[run.target, recipe.file]) == len(calls[run.target, recipe]) == 1:
             left_out.add(way_number)
@@ -112,6 +119,15 @@ def _settled_ways(candidates: Sequence[Candidate], answers: Mapping[int, _Measur
             if way.way:
                 notes = filter(None, (way.way.note, f"not the first that {recipe.file} makes"))
                 way.way = replace(way.way, note="; ".join(notes))
+    for of_run, replacing in failed.items():
+        first, *others = (candidates[number] for number in replacing)
+        if of_run in confirmed:
+            left_out.update(replacing)
+        elif first.way and any(
+            run.way and run.way.position != first.way.position for run in others
+        ):
+            first.way = replace(first.way, position=Position(str(first.build.recipe.file)))
+            left_out.update(replacing[1:])
     return left_out
 
 
