@@ -286,13 +286,12 @@ class Commands:
     def _meant_by(self, path: str, folder: str) -> list[str]:
         """The config files that one with a gap may be, `configs/{NAME}.yaml`, if all lie in one
         directory, or beside the text with the command, in `folder`; or `CONFIG.yaml`, if they lie
-        below one. Those that the README names first; `CONFIG_FILE` and `<config-file>` are few
-        others."""
+        below one. Those that the README names first; `<config-file>` is few others."""
         if _ANY_CONFIG.fullmatch(path):
             every = (self._meant_by(f"CONFIG{suffix}", folder) for suffix in CONFIG_SUFFIXES)
             files = next(filter(None, every), [])
             named = [file for file in files if file.encode() in self._readme]
-            return files[: max(len(named), _OF_ANY)]
+            return files if path[:1].isupper() else files[: max(len(named), _OF_ANY)]
         template = _TO_FILL_IN.split(path)
         if len(template) == 1 or not path.endswith(CONFIG_SUFFIXES):
             return []

@@ -11,7 +11,7 @@ from nparam_lint.ground.patterns import late_pattern
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from nparam_lint.count.measured import InsideRow
+    from nparam_lint.count.measured import InsideRow, ModuleRow
     from nparam_lint.ground.notation.budget import Budget
     from nparam_lint.ground.notation.grammar import Bounds
 
@@ -161,12 +161,17 @@ def _measures(measured: Measured) -> Iterator[tuple[str, int]]:
         yield "its parameters without positions", root.total - positions
     if root.active:
         yield "its active parameters", root.active
-    if auxiliary := [row for row in rows[1:] if _AUXILIARY.match(row.path)]:
+    if auxiliary := training_parts(measured):
         names = " and ".join(row.path for row in auxiliary)
         yield f"it {_WITHOUT_ITS}{names}", root.total - sum(row.total for row in auxiliary)
     yield "its parameters and buffers", root.total + root.buffers
     yield from _fused_counts(measured)
     yield "its frozen parameters", root.frozen
+
+
+def training_parts(measured: Measured) -> list[ModuleRow]:
+    """The modules that a model has for its training alone, by their names."""
+    return [row for row in measured.modules[1:] if _AUXILIARY.match(row.path)]
 
 
 def _fused_counts(measured: Measured) -> Iterator[tuple[str, int]]:

@@ -526,6 +526,7 @@ def _misfit(
     is_clear &= not (_is_any_size(model, near, count) or binding.confirms)
     is_clear &= model_names.is_plain(count, model) and not is_of_inference
     is_clear &= not measures.is_of_other_form(explanation)
+    is_clear &= not measures.training_parts(model.measured)
     is_clear &= names.of_two_forms.isdisjoint(model.spellings)
     is_clear &= not any(_is_rounded_up(model.amount(count) or 0, b) for b in bounds)
     is_clear |= right is not None
