@@ -113,8 +113,12 @@ class ScriptModel(Struct, frozen=True):
 def _keys_read(call: ast.Call) -> frozenset[str]:
     """The keys that a call reads of a config: `build(cfg.model.net)`, `build(config["model"])`."""
     keys: set[str] = set()
-    parts = (part for value in values_given(call) for part in ast.walk(value))
-    for name, steps in (accessed(part) for part in parts if isinstance(part, ast.expr)):
+    parts: list[ast.AST] = [*values_given(call)]
+    while parts:
+        part = parts.pop()
+        called = part.func if isinstance(part, ast.Call) else None  # `np.sqrt` is no key
+        parts += (inner for inner in ast.iter_child_nodes(part) if inner is not called)
+        name, steps = accessed(part) if isinstance(part, ast.expr) else ("", ())
         named = [str(step) for step in steps if step != ""]
         keys.update(named[name == "self" :][:1])  # `self.cfg.model`
     return frozenset(keys)
