@@ -77,7 +77,7 @@ _LAUNCHER = late_pattern(r"(?:torchrun|launch|deepspeed|distributed\.run)\b")
 _LARGE = 400_000
 _LARGE_PLAIN = 20_000  # of what is only text: what is longer is a log
 _ENTRIES = 32  # of loops around a command
-_CONFIGS, _OF_ANY = 64, 8  # files that one name may mean, and that any may be, beside the README's
+_CONFIGS, _OF_ANY = 64, 8  # files that one name may mean; and `<config>`, if no README names more
 _OF_CONFIGS = late_pattern(r"(^|/)(conf|cfg)\w*/")
 
 
@@ -286,12 +286,13 @@ class Commands:
     def _meant_by(self, path: str, folder: str) -> list[str]:
         """The config files that one with a gap may be, `configs/{NAME}.yaml`, if all lie in one
         directory, or beside the text with the command, in `folder`; or `CONFIG.yaml`, if they lie
-        below one. Those that the README names first; `<config-file>` is few others."""
+        below one. Those that the README names first; `<config-file>` is these, or a few."""
         if _ANY_CONFIG.fullmatch(path):
             every = (self._meant_by(f"CONFIG{suffix}", folder) for suffix in CONFIG_SUFFIXES)
             files = next(filter(None, every), [])
-            named = [file for file in files if file.encode() in self._readme]
-            return files if path[:1].isupper() else files[: max(len(named), _OF_ANY)]
+            if path[:1].isupper():
+                return files
+            return files[: max(sum(at.encode() in self._readme for at in files), _OF_ANY)]
         template = _TO_FILL_IN.split(path)
         if len(template) == 1 or not path.endswith(CONFIG_SUFFIXES):
             return []

@@ -25,7 +25,7 @@ from nparam_lint.evidence import CommandRun
 from nparam_lint.evidence.call_cuts import CallCuts
 from nparam_lint.evidence.call_search import CallSearch
 from nparam_lint.evidence.callees import Callees
-from nparam_lint.evidence.config_libraries import BINDS_IN_TEXT, HANDED_ON
+from nparam_lint.evidence.config_libraries import HANDED_ON
 from nparam_lint.evidence.inheritance import methods_of
 from nparam_lint.evidence.later_changes import change_by_caller, later_changes, note_on_change
 from nparam_lint.evidence.named_models import (
@@ -46,10 +46,10 @@ from nparam_lint.evidence.statements import (
     loads,
     stores,
     values_given,
+    variables_set,
 )
 from nparam_lint.ground.errors import Aside
 from nparam_lint.ground.notation import Target
-from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import (
     SCRIPT_FILE,
     SIZE_OF_DATA,
@@ -67,7 +67,6 @@ if TYPE_CHECKING:
 
 SCRIPT, FACTORY, TEST, INSIDE = 10, 16, 30, 40  # ranks
 _ENTRIES = 3  # of a table that a loop runs over, and callers that a condition chooses by
-_SETS_VARIABLE = late_pattern(r"environ(?:\[[^\]\n]+\]\s*=[^=]|\.(?:setdefault|update)\()|putenv\(")
 _TRIED = 12  # of them, with those that do not come to the call
 
 
@@ -330,9 +329,10 @@ class FileCalls(Callees):
         on the variables of a command."""
         changes = self.search.query.changes
         given = {n for command in self.search.commands_of(self.path) for n, _ in command.environ}
-        sets_variable = _SETS_VARIABLE.search(self.text.text) and changes.variables(self.text.text)
-        is_set = sets_variable or not changes.variables_read.isdisjoint(given)
-        if BINDS_IN_TEXT in self.text.text or is_set:
+        named = {name.id for name in changes.variables(self.text.text)}
+        nodes = ast.walk(self.tree) if named else ()
+        is_set = any(not named.isdisjoint(variables_set(node)) for node in nodes)
+        if is_set or not changes.variables_read.isdisjoint(given):
             return True
         imports = changes.imports(self.path)
         if target.location != self.path:  # what it imports, and is changed here

@@ -15,6 +15,7 @@ from nparam_lint.discover.syntax import dotted_name, flat, tail
 from nparam_lint.evidence.commands import Command
 from nparam_lint.evidence.config_libraries import TAKES, composed_as_said, composes
 from nparam_lint.evidence.options import (
+    PARSES,
     NeedsCommand,
     arguments_of_script,
     asked,
@@ -317,17 +318,17 @@ class OptionWays:
         """The first command that names a config by its stem, or by a name without its folder, with
         each other file of that folder, and a note that says so: `--config small` of
         `open(f"configs/{args.config}.yaml")`."""
-        files = dict.fromkeys(self.search.query.other_files)
+        is_config = self.search.query.commands.is_config
         given = [
             (command, at)
             for command in self.search.commands_of(self.home.path)
             for at, flag in enumerate(command.words[:-1], 1)
-            if CONFIG_OPTION.match(flag) and command.words[at] not in files
+            if CONFIG_OPTION.match(flag) and not is_config(command.words[at])
         ]
         has_suffix = any(command.words[at].endswith(CONFIG_SUFFIXES) for command, at in given)
         configs = {
             path: basename(path) if has_suffix else splitext(basename(path))[0]
-            for path in (files if given else ())
+            for path in (self.search.query.other_files if given else ())
             if path.endswith(CONFIG_SUFFIXES)
         }
         named = [(command, at) for command, at in given if command.words[at] in configs.values()]
@@ -436,7 +437,7 @@ class OptionWays:
         texts = [text for text, _ in self.called if text.path != self.home.path]
         for call in (call for node in self.statements for call in calls_in(node)):
             name, _, method = dotted_name(call.func).rpartition(".")
-            if method in ("parse_args", "parse_known_args"):
+            if method in PARSES:
                 where, _ = self.search.query.size_names.home(self.home.path, name)
                 if where not in ("", self.home.path):
                     texts.append(self.search.file_calls(where).text)

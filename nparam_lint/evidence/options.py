@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 _OPTION = late_pattern(r"\.add_arguments?$|^click\.(option|argument)$")
 _DECORATOR = late_pattern(r"(^|\.)(option|argument)$")  # whatever click is called
-_PARSES = ("parse_args", "parse_known_args")
+PARSES = ("parse_args", "parse_known_args")
 _FLAGS = ("store_true", "store_false")
 _ASKS_FOR_FILES = ("exists", "isfile", "isdir", "is_file", "is_dir")
 _COMPARE: dict[type[ast.cmpop], Callable[[Any, Any], object]] = {
@@ -430,7 +430,7 @@ def _parsed(node: ast.stmt) -> set[str]:
     values = value.values if isinstance(value, ast.BoolOp) else [value]  # args or parse()
     functions = [item.func for item in values if isinstance(item, ast.Call)]
     names = [f.attr if isinstance(f, ast.Attribute) else dotted_name(f) for f in functions]
-    if not any(n in _PARSES or "arg" in n or "opt" in n or n == "cli" for n in names):
+    if not any(n in PARSES or "arg" in n or "opt" in n or n == "cli" for n in names):
         return set()
     return {n.id for t in targets_of(node) for n in ast.walk(t) if isinstance(n, ast.Name)}
 
@@ -491,7 +491,7 @@ class _Plain(ast.NodeTransformer):
         name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         if name == "add_argument":
             node.keywords = [item for item in node.keywords if item.arg not in _WORDS]
-        elif name in _PARSES:
+        elif name in PARSES:
             node.args = [] if self.has_command else [ast.List([], ast.Load())]
             node.keywords = [k for k in node.keywords if k.arg not in ("args", "namespace")]
         return node

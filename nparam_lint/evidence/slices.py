@@ -172,10 +172,11 @@ class Slice(StatementSlice):
                 end = frame.index
                 for index in reversed(range(end)):
                     node = frame.body[index]
-                    paths = _ways_out(node)
+                    leaving = _leaving(node)
+                    paths = [[leaving]] if leaving else _returning([node])
                     if not paths:
                         continue
-                    first = index + 1 if isinstance(node, ast.If) and _returns(node) else index
+                    first = index + 1 if leaving else index
                     statements = self.before(frame.body[first:end], need) + statements
                     known = self.set_beside(frame.body[:index], need)
                     for tests in paths:
@@ -310,9 +311,10 @@ class Slice(StatementSlice):
 
     def asked(self, test: ast.expr, need: set[str]) -> list[ast.stmt]:
         """A condition that chooses by a name, or reads only what is needed, is asked before."""
-        is_not = isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not)
-        other = test.operand if isinstance(test, ast.UnaryOp) and is_not else None
-        return self.not_asked([other or ast.UnaryOp(ast.Not(), test)], need)
+        match test:
+            case ast.UnaryOp(ast.Not(), operand):
+                return self.not_asked([operand], need)
+        return self.not_asked([ast.UnaryOp(ast.Not(), test)], need)
 
     def not_asked(
         self, tests: Sequence[ast.expr], need: set[str], known: Container[str] = ()
@@ -604,17 +606,13 @@ def _chooses(test: ast.expr) -> bool:
     return (is_name or is_own) and bool(values) and texts
 
 
-def _returns(node: ast.If) -> bool:
-    """Whether what stands behind a condition is not reached where it holds."""
+def _leaving(node: ast.stmt) -> ast.expr | None:
+    """The condition of `if …: return`, behind which nothing is reached where it holds."""
+    if not isinstance(node, ast.If) or node.orelse:
+        return None
     end = node.body[-1]
     is_end = isinstance(end, ast.Return) or (isinstance(end, ast.Expr) and ends_script([end]))
-    return is_end and not node.orelse
-
-
-def _ways_out(node: ast.stmt) -> list[list[ast.expr]]:
-    """The conditions with which what stands behind a statement is not reached, see `_returning`."""
-    is_plain = isinstance(node, ast.If) and _returns(node)
-    return [[node.test]] if isinstance(node, ast.If) and is_plain else _returning([node])
+    return node.test if is_end else None
 
 
 def _returning(body: Sequence[ast.stmt]) -> list[list[ast.expr]]:

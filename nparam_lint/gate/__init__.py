@@ -322,7 +322,7 @@ def measure(
             if isinstance(answer := answers.measurements[number], NotMeasured)
             if answer.cause == "not_tried"
         ]
-        is_stopped = not all(candidate.build.recipe.is_run for candidate in untried)
+        is_stopped = any(not candidate.build.recipe.is_run for candidate in untried)
         if is_stopped or any(finding.timed_out for finding in findings):
             source.session.inputs.is_complete = False  # the next run may do it in time
         source = replace(source, findings=findings)

@@ -9,11 +9,10 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from nparam_lint.discover.claims.stated import LARGEST
-from nparam_lint.discover.files import list_stating
+from nparam_lint.discover.files import list_configs, list_docs
 from nparam_lint.gate.candidates import config_lines
 from nparam_lint.gate.reading import listed
 from nparam_lint.ground.notation import Target
-from nparam_lint.ground.paths import CONFIG_SUFFIXES, DOC_SUFFIXES
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import SIZE_OF_DATA
 
@@ -114,12 +113,11 @@ def _defaults(discovery: Discovery) -> Mapping[tuple[str, str], str]:
 def _stated_sizes(session: Session) -> dict[str, str]:
     """The sizes of data that texts and configs state, if all state the same: `vocab_size: 65`."""
     sizes: defaultdict[str, set[str]] = defaultdict(set)
-    for path in listed(session, list_stating):
-        if path.lower().endswith((*DOC_SUFFIXES, *CONFIG_SUFFIXES)):
-            with suppress(OSError):
-                content = (session.root / path).read_bytes()[:LARGEST]
-                for name, number in _SIZE.findall(content.decode("utf-8", "replace")):
-                    sizes[name.lower().replace("_", "")].add(number.replace(",", "_"))
+    for path in listed(session, list_docs, list_configs):
+        with suppress(OSError):
+            content = (session.root / path).read_bytes()[:LARGEST]
+            for name, number in _SIZE.findall(content.decode("utf-8", "replace")):
+                sizes[name.lower().replace("_", "")].add(number.replace(",", "_"))
     return {name: numbers.pop() for name, numbers in sizes.items() if len(numbers) == 1}
 
 

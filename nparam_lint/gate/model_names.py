@@ -290,9 +290,10 @@ class ModelNames:
             if not isinstance(measured, Measured) or model.host or not measured.counts.total:
                 continue
             root, *rows = measured.modules
-            held = [row.type.rpartition(".")[2] for row in rows if row.total == root.total]
             # A wrapper is called after what it holds.
-            inner = [name for name in held[:1] if name in classes]
+            held = next((row.type for row in rows if row.total == root.total), "")
+            held = held.rpartition(".")[2]
+            inner = [held] if held in classes else []
             for name in (*names_of(model.target, model.way, measured.call), *inner):
                 plain = _RESOLUTION.sub("", _PATCHED.sub(r"\1", name))
                 for key in dict.fromkeys((name_key(name), name_key(plain))):

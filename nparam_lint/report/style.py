@@ -50,6 +50,7 @@ def escape(text: str) -> str:
     return html.escape(clean(text))
 
 
+_ABSENT = r"FileNotFoundError: \[Errno 2\] No such file or directory: "
 # What in a reason is said in other words: (pattern, words), one after the other.
 _SHORTER = (
     (  # of a name that only a script's work would set, it is what that is
@@ -61,7 +62,8 @@ _SHORTER = (
     ),
     # Of a factory that raised what has a place of its own, it is that place that matters;
     (late_pattern(r"^\S+:\d+: [\w.]+\([^()]*\) raised (?=\S+:\d+: )"), ""),
-    (late_pattern(r"FileNotFoundError: \[Errno 2\] No such file or directory: "), "there is no "),
+    (late_pattern(rf" raised {_ABSENT}"), ": there is no "),
+    (late_pattern(_ABSENT), "there is no "),
     (  # and of a name that is missing because a line failed, that line.
         late_pattern(
             r"NameError: name '(\w+)' is not defined "

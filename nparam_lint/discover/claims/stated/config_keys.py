@@ -69,8 +69,7 @@ def counts_in_keys(lines: Sequence[str], *, in_file: bool = False) -> Iterator[S
         for entry in _ENTRY.finditer(code):
             value = entry["value"].strip().strip("\"'")
             readings = readings_at(entry["key"].strip(), value)
-            around = "\n".join(lines[max(number - 2, 0) : number + 1])
-            if readings and not (is_of_run(outline.key) or _is_index(value, around)):
+            if readings and not (is_of_run(outline.key) or _is_index(value, lines, number)):
                 inside = outline.braces(code, entry.start())
                 counts.append((number, entry, value, readings, outline, inside))
     for number, entry, value, readings, block, inside in counts:  # the blocks are read now
@@ -90,10 +89,12 @@ def counts_in_keys(lines: Sequence[str], *, in_file: bool = False) -> Iterator[S
         )
 
 
-def _is_index(value: str, around: str) -> bool:
-    """Whether the numbers before and after it stand around it: in a vocabulary."""
-    beside = (int(value) - 1, int(value) + 1) if value.isdecimal() else ()
-    return bool(beside) and all(re.search(rf":\s*{number}\b", around) for number in beside)
+def _is_index(value: str, lines: Sequence[str], number: int) -> bool:
+    """Whether the numbers before and after that of a line stand around it: in a vocabulary."""
+    if not value.isdecimal():
+        return False
+    around = "\n".join(lines[max(number - 2, 0) : number + 1])
+    return all(re.search(rf":\s*{int(value) + step}\b", around) for step in (-1, 1))
 
 
 class _Block:
