@@ -6,11 +6,8 @@ import builtins
 import contextlib
 import copy
 import functools
-import glob
 import os
-import pathlib
 import random
-import re
 import signal
 import sys
 import types
@@ -18,34 +15,16 @@ import types
 from ...ground.script_words import FAILS_HERE, FIRST_OF
 from ..state import STATE
 from ..tracing.failures import Failure
-from ..tracing.project_paths import (
-    OWN,
-    is_ours,
-    line_of_frame,
-    line_text,
-    place_of_frame,
-    relative,
-)
+from ..tracing.project_paths import is_ours, relative
+from .absent_files import watched_files
 from .definitions import mark_definitions
 from .left_out import ScriptEnds, leave_out
 
 # As they were before the project ran; Windows has no fork, and no job gets companions there.
 fork, getpid, waitpid = getattr(os, "fork", None), os.getpid, getattr(os, "waitpid", None)
-listdir = os.listdir
+value_of = argparse.ArgumentParser._get_value
 # What holds a model that is trained as it is.
 WRAPPERS = {"DataParallel", "DistributedDataParallel", "OptimizedModule", "LightningModule"}
-# Questions for files.
-ASKED = [
-    *((os.path, name) for name in ("exists", "isfile", "isdir")),
-    *((pathlib.Path, name) for name in ("exists", "is_file", "is_dir")),
-]
-# The modules of Python that have these questions.
-OF_FILES = re.compile(r"\b(os|glob|pathlib|posixpath|ntpath|genericpath)(\.py$|>$|[/\\])")
-# Of what a script reads rather than writes.
-OF_DATA_FILE = re.compile(
-    r"(?i)\.(json|jsonl|txt|csv|tsv|pkl|pickle|npy|npz|h5|hdf5|ya?ml|toml|db|parquet|vocab)$"
-    r"|(^|[/_])(data\w*|\w*dataset)(/|$)"
-)
 # That a script may take to make its model: of computing, and by the clock on a busy machine.
 SECONDS, SECONDS_WAITING = 8, 24
 MOST_RUNS = 9  # of others, by which it finds out what the model is made of
@@ -57,6 +36,42 @@ class OutOfTime(ScriptEnds):
 
 def out_of_time(number, frame):
     raise OutOfTime
+
+
+def limit_time(undo):
+    """End a script that takes too long."""
+    with contextlib.suppress(AttributeError, ValueError):  # of Windows; not the main thread
+        for timer, number, seconds in (
+            (signal.ITIMER_PROF, signal.SIGPROF, SECONDS),
+            (signal.ITIMER_REAL, signal.SIGALRM, SECONDS_WAITING),
+        ):
+            undo.callback(signal.signal, number, signal.signal(number, out_of_time))
+            undo.callback(signal.setitimer, timer, 0)
+            signal.setitimer(timer, seconds, 1)  # again: it may be caught
+
+
+def noting_seed(function):
+    @functools.wraps(function)
+    def seed(*args, **kwargs):
+        STATE.is_seeded |= next(iter((*args, *kwargs.values())), None) is not None
+        return function(*args, **kwargs)
+
+    return seed
+
+
+def spawn(function, args=(), *others, **options):
+    """The first of several processes is this one."""
+    function(0, *args)
+
+
+def known_value(parser, action, text):
+    """The value of an option, as a reader would have it who fills in `SCAN_ID`."""
+    try:
+        return value_of(parser, action, text)
+    except argparse.ArgumentError:
+        if not text.isupper():
+            raise
+        return action.default
 
 
 def size_of(model):
@@ -161,7 +176,30 @@ class ScriptRun:
 
     def watch(self, undo):
         """Note what is made, and end the script where it has the model and trains."""
-        torch, kind = self.torch, self.torch.nn.Module
+        undo.callback(sys.modules.__setitem__, "__main__", sys.modules["__main__"])
+        undo.callback(os.chdir, os.getcwd())
+        os.chdir(self.folder)
+        undo.callback(setattr, STATE, "script_run", None)
+        STATE.script_run = self
+        limit_time(undo)
+        words = self.words[self.words[:1] == ("--",) :]  # behind what torchrun takes
+        changes = [
+            *self.watched_modules(),
+            *watched_files(self.folder, self.note_absence),
+            (random, "seed", noting_seed(random.seed)),
+            (self.torch, "manual_seed", noting_seed(self.torch.manual_seed)),
+            (self.torch.multiprocessing, "spawn", spawn),
+            (argparse.ArgumentParser, "_get_value", known_value),
+            (sys, "argv", [self.path, *map(self.from_folder, words)]),
+        ]
+        for owner, name, value in changes:
+            undo.callback(setattr, owner, name, getattr(owner, name))
+            setattr(owner, name, value)
+
+    def watched_modules(self):
+        """(owner, name, value) of what notes the modules that are made, and ends the script where
+        one that is wanted is run, data are loaded or an optimizer is made."""
+        kind = self.torch.nn.Module
         make, call = kind.__init__, kind.__call__
 
         def note(module, *args, **kwargs):
@@ -188,112 +226,18 @@ class ScriptRun:
 
             return end_or_go_on
 
-        def noting_seed(function):
-            @functools.wraps(function)
-            def seed(*args, **kwargs):
-                STATE.is_seeded |= next(iter((*args, *kwargs.values())), None) is not None
-                return function(*args, **kwargs)
-
-            return seed
-
-        def spawn(function, args=(), *others, **options):
-            function(0, *args)
-
-        parser = argparse.ArgumentParser
-        value_of = parser._get_value
-
-        def known_value(parser, action, text):
-            """As a reader would have it who fills in `SCAN_ID`."""
-            try:
-                return value_of(parser, action, text)
-            except argparse.ArgumentError:
-                if not text.isupper():
-                    raise
-                return action.default
-
-        words = self.words[self.words[:1] == ("--",) :]  # behind what torchrun takes
-        loader, optimizer = torch.utils.data.DataLoader, torch.optim.Optimizer
-        changes = [
+        loader, optimizer = self.torch.utils.data.DataLoader, self.torch.optim.Optimizer
+        return [
             (kind, "__init__", note),
             (kind, "__call__", run_module),
             (loader, "__iter__", ending(loader.__iter__)),
             (optimizer, "__init__", ending(optimizer.__init__)),
-            (torch.multiprocessing, "spawn", spawn),
-            (random, "seed", noting_seed(random.seed)),
-            (torch, "manual_seed", noting_seed(torch.manual_seed)),
-            (glob, "glob", self.noting_absence(glob.glob, of_several=True)),
-            (os, "walk", self.noting_absence(os.walk, of_several=True)),
-            (pathlib.Path, "glob", self.noting_absence(pathlib.Path.glob, of_several=True)),
-            (pathlib.Path, "rglob", self.noting_absence(pathlib.Path.rglob, of_several=True)),
-            # A way that is told without a run finds nothing in what is absent.
-            (os, "listdir", self.noting_absence(listdir)),
-            (builtins, "open", self.noting_absence(builtins.open)),
-            (parser, "_get_value", known_value),
-            (sys, "argv", [self.path, *map(self.from_folder, words)]),
         ]
-        for owner, name in ASKED:
-            changes.append((owner, name, self.noting_no(getattr(owner, name))))
-        undo.callback(sys.modules.__setitem__, "__main__", sys.modules["__main__"])
-        undo.callback(os.chdir, os.getcwd())
-        os.chdir(self.folder)
-        undo.callback(setattr, STATE, "script_run", None)
-        STATE.script_run = self
-        with contextlib.suppress(AttributeError, ValueError):  # of Windows; not the main thread
-            for timer, number, seconds in (
-                (signal.ITIMER_PROF, signal.SIGPROF, SECONDS),
-                (signal.ITIMER_REAL, signal.SIGALRM, SECONDS_WAITING),
-            ):
-                undo.callback(signal.signal, number, signal.signal(number, out_of_time))
-                undo.callback(signal.setitimer, timer, 0)
-                signal.setitimer(timer, seconds, 1)  # again: it may be caught
-        for owner, name, value in changes:
-            undo.callback(setattr, owner, name, getattr(owner, name))
-            setattr(owner, name, value)
 
-    def noting_absence(self, function, of_several=False):
-        """A function that opens a file, or lists some: where there are none it is noted, and of
-        those whose number a model may be made of, it fails."""
-
-        @functools.wraps(function)
-        def find(*args, **kwargs):
-            try:
-                files = function(*args, **kwargs)
-                if of_several:
-                    files = [*files]
-                    if not files and self.asking_line():
-                        raise FileNotFoundError(f"there is no file for {args}")
-                return files
-            except FileNotFoundError as error:
-                self.note_absence(error)
-                raise
-
-        return find
-
-    def noting_no(self, function):
-        """A question for a file: of data it is noted where there are none."""
-
-        @functools.wraps(function)
-        def ask(path, *args, **kwargs):
-            is_there = function(path, *args, **kwargs)
-            if not is_there and OF_DATA_FILE.search(os.path.relpath(str(path), self.folder)):
-                self.note_absence(FileNotFoundError(f"there is no {path}"))
-            return is_there
-
-        return ask
-
-    def asking_line(self):
-        """The line of the project that asks for files; None where a library does."""
-        frame = sys._getframe()
-        while frame.f_code.co_filename.startswith(OWN) or OF_FILES.search(frame.f_code.co_filename):
-            frame = frame.f_back
-        is_ours = place_of_frame(frame) == "project"
-        return line_text(*line_of_frame(frame)) if is_ours else None
-
-    def note_absence(self, error):
+    def note_absence(self, place, error):
         """Note the line that asks for files that are not there: the script may go on without."""
-        if place := self.asking_line():
-            made = [wanted for wanted in self.wanted if self.found(wanted) is not None]
-            self.note_failure(place, error, made)
+        made = [wanted for wanted in self.wanted if self.found(wanted) is not None]
+        self.note_failure(place, error, made)
 
     def from_folder(self, word):
         """A word of the command, which may name a config file as it is from the root."""

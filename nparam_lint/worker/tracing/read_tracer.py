@@ -36,7 +36,7 @@ _INSPECTION = frozenset(("linecache.py", "inspect.py", "tokenize.py", "traceback
 # Ours that stand in the place of functions of Python, for which others ask.
 _IN_BETWEEN = frozenset(
     os.path.join(os.path.dirname(os.path.dirname(__file__)), "building", name)
-    for name in ("script_effects.py", "script_run.py")
+    for name in ("absent_files.py", "script_effects.py", "script_run.py")
 )
 # os.path.exists and its like
 _OF_PATHS = ("genericpath.py", "genericpath>", "posixpath.py", "posixpath>")
