@@ -49,7 +49,7 @@ from nparam_lint.ground.errors import Aside
 from nparam_lint.ground.paths import place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
     from nparam_lint.config.session import Session
     from nparam_lint.count.run import Answers
@@ -97,14 +97,10 @@ def check(
             is_known = not static_only and division is None
             source, elsewhere = dependents.with_dependents(source, paths_read if is_known else None)
         selection = Selection() if static_only else select_models(source.candidates, declared_only)
-        named: frozenset[str] = frozenset()
-        if not (static_only or declared_only):
-            selection = as_the_project_builds(source, selection)
-            named = frozenset(_named_in_readme(source))
-            # The time may not be enough for all.
-            every = selection.candidates
-            by_name = sorted(every, key=lambda c: str(c.target.built.bare) not in named)
-            selection = replace(selection, candidates=by_name)
+        is_full = not (static_only or declared_only)
+        named = frozenset(_named_in_readme(source)) if is_full else frozenset[str]()
+        if is_full:
+            selection = _named_first(as_the_project_builds(source, selection), named)
         whole, part = selection, source
         if division:
             options = f"{declared_only} {session.is_staged}"
@@ -126,14 +122,20 @@ def check(
         source_only=static_only,
         declared_only=declared_only,
         elsewhere=elsewhere,
+        named=named,
     )
     if declared_only and session.is_staged and not (static_only or division):
         with Aside("the counts that the commit states"):
             report = _with_staged_counts(report, session)
-    if not (static_only or declared_only):
-        report = replace(report, named=named)
+    if is_full:
         report = _with_the_rest(report, source, whole.candidates, is_whole=division is None)
     return replace(report, seconds=time.monotonic() - start)
+
+
+def _named_first(selection: Selection, named: Container[str]) -> Selection:
+    """With the models that the README names at the head: the time may not be enough for all."""
+    order = sorted(selection.candidates, key=lambda c: str(c.target.built.bare) not in named)
+    return replace(selection, candidates=order)
 
 
 def _with_the_rest(

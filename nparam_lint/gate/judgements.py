@@ -133,58 +133,70 @@ def judge_models(
     has_runs = any(candidate.build.recipe.is_run for candidate in selection.candidates)
     settled = script_runs.settled(selection.candidates, answers.measurements) if has_runs else ()
     for number, (place, candidate) in enumerate(zip(places, selection.candidates, strict=True)):
-        answer = answers.measurements[number]
+        answer, target = answers.measurements[number], str(candidate.target)
         if number in settled:
             continue
-        target = str(candidate.target)
-        judged: _Judged
-        is_declarable = True
-        if candidate.way is not None:  # it is evidence: nothing is judged by it
-            if isinstance(answer, NotMeasured):
-                if answer.cause == "not_tried":
-                    outcomes.untried[target] += 1
-                elif candidate.build.recipe.is_run and target in selection.gaps:
-                    pass  # that says why the script had to be run
-                elif answer.cause != "not_a_model":  # else the call is none of a model
-                    outcomes.failed_ways.append((place, FailedWay(target, candidate.way, answer)))
-                continue
-            judged = [], []
-            if candidate.build.recipe.is_run:
-                note = "; ".join(filter(None, (candidate.way.note, *answer.notes)))
-                candidate.way = replace(candidate.way, note=note)
-            is_apart = not candidate.target.is_importable
-            is_declarable = is_apart or candidate.called(answer) is not None
-        elif isinstance(answer, Measured):
-            if used := candidate.used(answer):
-                candidate.position = used.position
-            judged = _judge_measured(candidate, answer, session, resized.get(number, ()))
-        elif selection.skip_failures and not candidate.is_declared:
+        is_undeclared = selection.skip_failures and not candidate.is_declared
+        if isinstance(answer, Measured):
+            report = _judged_model(candidate, answer, session, resized.get(number, ()))
+            outcomes.models.append((place, report))
+        elif candidate.way is not None:
+            if answer.cause == "not_tried":
+                outcomes.untried[target] += 1
+            elif candidate.build.recipe.is_run and target in selection.gaps:
+                pass  # that says why the script had to be run
+            elif answer.cause != "not_a_model":  # else the call is none of a model
+                outcomes.failed_ways.append((place, FailedWay(target, candidate.way, answer)))
+        elif is_undeclared:
             is_configured = candidate.build.recipe.says_how_to_call
             outcomes.failures.append(BuildFailure(place, target, answer, is_configured))
-            continue
         else:
             judged = _judge_failure(candidate, answer, session)
-        results, findings = judged
-        host = answer if candidate.target.host and isinstance(answer, Measured) else None
-        if host:
-            answer = inside.part_of(candidate.target, host)
-        if candidate.because:
-            why = f"checked because {candidate.target.callable} {candidate.because}"
-            findings = [replace(item, detail=(*item.detail, why)) for item in findings]
-        report = ModelReport(
-            target,
-            candidate.position,
-            answer,
-            tuple(results),
-            tuple(findings),
-            candidate.is_declared,
-            because=candidate.because,
-            way=candidate.way,
-            host=host,
-            is_declarable=is_declarable,
-        )
-        outcomes.models.append((place, report))
+            outcomes.models.append((place, _model_report(candidate, answer, judged)))
     return outcomes
+
+
+def _judged_model(
+    candidate: Candidate, answer: Measured, session: Session, resized: _Resized
+) -> ModelReport:
+    """What comes of a model that was measured. A way is evidence: nothing is judged by it."""
+    if candidate.way is None:
+        if used := candidate.used(answer):
+            candidate.position = used.position
+        judged = _judge_measured(candidate, answer, session, resized)
+        return _model_report(candidate, answer, judged)
+    if candidate.build.recipe.is_run:
+        note = "; ".join(filter(None, (candidate.way.note, *answer.notes)))
+        candidate.way = replace(candidate.way, note=note)
+    is_apart = not candidate.target.is_importable
+    is_declarable = is_apart or candidate.called(answer) is not None
+    return _model_report(candidate, answer, ([], []), is_declarable=is_declarable)
+
+
+def _model_report(
+    candidate: Candidate,
+    answer: Measured | NotMeasured,
+    judged: _Judged,
+    *,
+    is_declarable: bool = True,
+) -> ModelReport:
+    results, findings = judged
+    host = answer if candidate.target.host and isinstance(answer, Measured) else None
+    if candidate.because:
+        why = f"checked because {candidate.target.callable} {candidate.because}"
+        findings = [replace(item, detail=(*item.detail, why)) for item in findings]
+    return ModelReport(
+        str(candidate.target),
+        candidate.position,
+        inside.part_of(candidate.target, host) if host else answer,
+        tuple(results),
+        tuple(findings),
+        candidate.is_declared,
+        because=candidate.because,
+        way=candidate.way,
+        host=host,
+        is_declarable=is_declarable,
+    )
 
 
 def _judge_failure(candidate: Candidate, failure: NotMeasured, session: Session) -> _Judged:

@@ -24,7 +24,7 @@ from nparam_lint.rewrite import comment_edits, docstring_edits, number_style, to
 from nparam_lint.rewrite.edits import Edit, EditItem, FileEdit, Leftover, Plan, Unsafe, edit_files
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from nparam_lint.config.session import Session
@@ -59,7 +59,7 @@ class _New(EditItem, frozen=True):
 
 def plan_init(session: Session, paths: Sequence[Path], wishes: Wishes) -> Plan:
     """Measure the models under `paths`, and work out every edit. Nothing is written."""
-    source, settings = read_source(session, paths), session.settings
+    source = read_source(session, paths)
     selection = as_the_project_builds(source, select_models(source.candidates))
     configs = {str(candidate.target): candidate for candidate in config_candidates(source)}
     models = [c for c in selection.candidates if c.way is None or c.target.callable]
@@ -67,74 +67,92 @@ def plan_init(session: Session, paths: Sequence[Path], wishes: Wishes) -> Plan:
     report = measure(source, selection)
     if report.error:
         return Plan(error=report.error)
-    declared_targets = {str(model.target.bare) for model in source.candidates if model.is_declared}
-    candidates = {str(candidate.target): candidate for candidate in source.candidates}
-    definitions = {
-        target: candidate.definitions[-1]
-        for candidate in source.candidates
-        if candidate.definitions and (target := str(candidate.target)) not in declared_targets
-    }
-    new: list[_New] = []
-    targets = [c.target for c in selection.candidates if c.target.callable]
-    in_notebooks = {str(target) for target in targets if not target.is_importable}
-    in_notebooks -= declared_targets
-    leftovers: list[Leftover] = []
-
-    def edit(target: str, measured: Measured, at: Position, origin: Origin) -> Edit:
-        count, tolerance = measured.counts.total, settings.for_file(at.path).tolerance
-        value = number_style.rounded(count, tolerance) if wishes.rounded else f"{count:_}"
-        return Edit(at, target, "", origin, "", value, count)
-
-    def in_docstring(target: str, measured: Measured, definition: Definition) -> Edit:
-        because = _uncounted_user(definition.target, report)
-        planned = edit(target, measured, definition.position, "docstring")
-        return replace(planned, because=because)
-
-    for model in report.models:
-        definition, result = definitions.get(model.target), model.measurement
-        measured = result if isinstance(result, Measured) and result.counts.total else None
-        if model.target in configs and measured:
-            new.append(_New(edit(model.target, measured, model.position, "comment"), None))
-        is_part = not (wishes.every or model.top_level)
-        if measured and model.target in in_notebooks and not is_part:
-            in_notebooks.remove(model.target)  # by its first call
-            planned = edit(model.target, measured, model.position, "config")
-            new.append(_New(planned, None, is_key=True))
-        if definition is None or model.way is not None or is_part:
-            continue
-        # A count that depends on the device cannot be declared.
-        reason = next((f.message for f in model.findings if f.code == "NPL006"), None)
-        if isinstance(result, Measured):
-            used = candidates[model.target].used(result)
-            reason = reason or (None if used else f"it is defined at {result.definitions[0]}")
-            definition = used or definition
-        if reason:
-            leftovers.append(_leftover(definition, reason))
-        elif measured:
-            new.append(_New(in_docstring(model.target, measured, definition), definition))
+    planner = _Planner(source, selection, report, wishes)
+    new, leftovers = planner.of_models(configs)
     for budget in _way_budgets(report, selection, wishes.every):
         if budget.reason:
             leftovers.append(_leftover(budget.definition, budget.reason))
         else:
-            planned = in_docstring(budget.target, budget.measured, budget.definition)
+            planned = planner.in_docstring(budget.target, budget.measured, budget.definition)
             is_key = budget.arguments is None
             new.append(_New(planned, budget.definition, budget.arguments, is_key))
     if wishes.only:
         new = [item for item in new if item.edit.model == wishes.only and item.arguments is None]
         leftovers = [item for item in leftovers if item.model == wishes.only]
     plan = _written(new, source, wishes)
-    leftovers += plan.leftovers
-    leftovers += [
-        _leftover(definitions[target], failure.reason)
-        for target, failure in report.skipped
-        if target in definitions
-    ]
-    leftovers += [
-        Leftover(failed.way.position, failed.target, "", "comment", "", failed.failure.reason)
-        for failed in report.failed_ways
-    ]
-    hints = (*_hints(source, definitions, report),)
-    return replace(plan, leftovers=tuple(leftovers), held=len(declared_targets), hints=hints)
+    leftovers = [*leftovers, *plan.leftovers, *planner.not_counted()]
+    hints = (*_hints(source, planner.definitions, report),)
+    held = len(planner.declared)
+    return replace(plan, leftovers=tuple(leftovers), held=held, hints=hints)
+
+
+class _Planner:
+    """The budgets of what was counted. `declared`: targets that have one; `definitions`: those of
+    the others, by their targets."""
+
+    def __init__(
+        self, source: ProjectSource, selection: Selection, report: Report, wishes: Wishes
+    ) -> None:
+        self.settings, self.selection = source.settings, selection
+        self.report, self.wishes = report, wishes
+        self.declared = {str(m.target.bare) for m in source.candidates if m.is_declared}
+        self.candidates = {str(candidate.target): candidate for candidate in source.candidates}
+        self.definitions = {
+            target: candidate.definitions[-1]
+            for candidate in source.candidates
+            if candidate.definitions and (target := str(candidate.target)) not in self.declared
+        }
+
+    def edit(self, target: str, measured: Measured, at: Position, origin: Origin) -> Edit:
+        count, tolerance = measured.counts.total, self.settings.for_file(at.path).tolerance
+        value = number_style.rounded(count, tolerance) if self.wishes.rounded else f"{count:_}"
+        return Edit(at, target, "", origin, "", value, count)
+
+    def in_docstring(self, target: str, measured: Measured, definition: Definition) -> Edit:
+        because = _uncounted_user(definition.target, self.report)
+        planned = self.edit(target, measured, definition.position, "docstring")
+        return replace(planned, because=because)
+
+    def of_models(self, configs: Container[str]) -> tuple[list[_New], list[Leftover]]:
+        """The budgets of models as they are called without arguments, or as one of the `configs`
+        builds them; and what can have none."""
+        new: list[_New] = []
+        leftovers: list[Leftover] = []
+        targets = [c.target for c in self.selection.candidates if c.target.callable]
+        in_notebooks = {str(target) for target in targets if not target.is_importable}
+        in_notebooks -= self.declared
+        for model in self.report.models:
+            definition, result = self.definitions.get(model.target), model.measurement
+            measured = result if isinstance(result, Measured) and result.counts.total else None
+            if model.target in configs and measured:
+                new.append(_New(self.edit(model.target, measured, model.position, "comment"), None))
+            is_part = not (self.wishes.every or model.top_level)
+            if measured and model.target in in_notebooks and not is_part:
+                in_notebooks.remove(model.target)  # by its first call
+                planned = self.edit(model.target, measured, model.position, "config")
+                new.append(_New(planned, None, is_key=True))
+            if definition is None or model.way is not None or is_part:
+                continue
+            # A count that depends on the device cannot be declared.
+            reason = next((f.message for f in model.findings if f.code == "NPL006"), None)
+            if isinstance(result, Measured):
+                used = self.candidates[model.target].used(result)
+                reason = reason or (None if used else f"it is defined at {result.definitions[0]}")
+                definition = used or definition
+            if reason:
+                leftovers.append(_leftover(definition, reason))
+            elif measured:
+                planned = self.in_docstring(model.target, measured, definition)
+                new.append(_New(planned, definition))
+        return new, leftovers
+
+    def not_counted(self) -> Iterator[Leftover]:
+        for target, failure in self.report.skipped:
+            if target in self.definitions:
+                yield _leftover(self.definitions[target], failure.reason)
+        for failed in self.report.failed_ways:
+            reason = failed.failure.reason
+            yield Leftover(failed.way.position, failed.target, "", "comment", "", reason)
 
 
 def _uncounted_user(target: str, report: Report) -> str:
