@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from nparam_lint.evidence.places import Place
 
 _FILES = 3  # other files through which arguments are followed
+_SLICES = 64  # tried for one call, of the callers of its callers
 
 
 _Caller: TypeAlias = "tuple[Function, FileNames, Place]"  # of a function, in a file
@@ -57,6 +58,7 @@ class CallCuts:
     def with_globals(self, place: Place, target: Target, nodes: list[ast.AST], entry: int) -> Cut:
         """As `of`, with what a class of the same file reads of its globals, where that can be
         had."""
+        self.calls.search.slices = 0
         is_here = target.location == self.calls.path
         read = self.calls.text.globals_of(target.callable.split(".")[0]) if is_here else ()
         if read:
@@ -112,6 +114,9 @@ class CallCuts:
         first: NotRun | None = None
         loops = False
         while True:
+            self.calls.search.slices += 1
+            if self.calls.search.slices > _SLICES:
+                raise first or NoWay("too many calls lead to it")
             part = Slice(
                 self.calls.text,
                 entry=entry,

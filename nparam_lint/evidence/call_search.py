@@ -99,10 +99,12 @@ class BuildMethod(NamedTuple):
 
 
 class CallSearch:
-    """The wanted models of a query by their names, and what the project's files say of these."""
+    """The wanted models of a query by their names, and what the project's files say of these.
+    `slices`: tried so far for one call."""
 
     def __init__(self, query: EvidenceQuery) -> None:
         self.query = query
+        self.slices = 0
         self.discovery = query.discovery
         self.names = query.discovery.models.names
         self.by_name: dict[str, list[Target]] = defaultdict(list)

@@ -118,6 +118,8 @@ class CallWays:
             except LeftOut:
                 continue
             except (NoWay, RecursionError) as why:
+                if self.model.is_chosen:
+                    self.calls.not_followed[self.call] = why
                 yield from self.not_followed(why)
                 return
             is_commanded = any(way.command.place for way in filled)
@@ -142,6 +144,8 @@ class CallWays:
     def cut(self, entry: int) -> Cut | None:
         """The statements for one entry; None if the call is of another model. Raises NoWay."""
         calls = self.calls
+        if self.model.is_chosen and (why := calls.not_followed.get(self.call)):
+            raise why
         choice = self.choice()
         chosen = self.model.named.as_default(calls.text.options) if self.model.named else None
         cuts = CallCuts(calls, chosen) if chosen is not None else calls.cuts

@@ -22,7 +22,7 @@ from nparam_lint.ground.paths import CONFIG_SUFFIXES, ancestors, is_doc, join, p
 from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from nparam_lint.evidence import EvidenceQuery
 
@@ -94,13 +94,14 @@ def is_to_fill_in(word: str) -> bool:
 class Command(NamedTuple):
     """`words`: after the script; `place`: where it stands; `environ`: the variables before it;
     `folder`: the directory that it is run in, from the root; `is_launched`: by what tells each of
-    several processes which one it is, as torchrun does."""
+    several processes which one it is, as torchrun does; `filled`: the config put in for a gap."""
 
     words: tuple[str, ...]
     place: str
     environ: tuple[tuple[str, str], ...] = ()
     folder: str = ""
     is_launched: bool = False
+    filled: str = ""
 
     def by_option(self, options: Mapping[str, ast.Call]) -> dict[str, tuple[str, ...]]:
         """The words for each of the options that it gives, those that nothing declares among them,
@@ -147,6 +148,19 @@ class Command(NamedTuple):
         return complete, to_fill_in
 
 
+def words_of_path(path: str) -> set[str]:
+    return {*filter(None, re.split("[^a-z0-9]+", path.lower()))}
+
+
+def telling_words(configs: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
+    """The words in the paths of each script and its `configs` that no other script's have."""
+    words = {s: words_of_path(s).union(*map(words_of_path, configs[s])) for s in configs}
+    return {
+        script: own.difference(*(others for other, others in words.items() if other != script))
+        for script, own in words.items()
+    }
+
+
 class Commands:
     """The commands in the texts and shell scripts of a project."""
 
@@ -174,7 +188,31 @@ class Commands:
             place = "/".join(parts[:depth]) + "/"
             inner = self._by_script.get("/".join(parts[depth:]), ())
             every += [pair for pair in inner if pair[1].place.startswith(place)]
-        return [command for _, command in sorted(dict.fromkeys(every), key=itemgetter(0))]
+        commands = (command for _, command in sorted(dict.fromkeys(every), key=itemgetter(0)))
+        return [c for c in commands if not c.filled or self._reads(script, c.filled)]
+
+    def _reads(self, script: str, config: str) -> bool:
+        """Whether a config that is filled into a command of a script may be one of its own: it is
+        not named in a command of another script, nor called like those that are."""
+        reading = [name for name, configs in self._configs.items() if config in configs]
+        if not reading:
+            telling = telling_words(self._configs)
+            likeness = {name: len(words_of_path(config) & telling[name]) for name in telling}
+            most = max(likeness.values(), default=0)
+            reading = [name for name, number in likeness.items() if number == most > 0]
+        return not reading or script in reading or script not in self._configs
+
+    @cached_property
+    def _configs(self) -> dict[str, set[str]]:
+        """The configs that commands name, by their scripts, those with none that is named too."""
+        configs: dict[str, set[str]] = {}
+        for script, commands in self._by_script.items():
+            if script in self._modules:
+                words = (w.rpartition("=")[2] for _, c in commands if not c.filled for w in c.words)
+                named = {w.removeprefix("./") for w in words if w.endswith(CONFIG_SUFFIXES)}
+                if named or any(command.filled for _, command in commands):
+                    configs[script] = named
+        return configs
 
     def _nearest(self, name: str, place: str) -> str:
         """The file that is called so from the nearest folder around a text; "" for none."""
@@ -245,7 +283,8 @@ class Commands:
 
         def with_file(at: int, file: str, flag: str = "") -> Command:
             filled = (*words[:at], f"{flag}={file}" if flag else file, *words[at + 1 :])
-            return command._replace(words=filled, place=f"{command.place} with {file}")
+            place = f"{command.place} with {file}"
+            return command._replace(words=filled, place=place, filled=file)
 
         for at, word in enumerate(words):
             flag, _, path = word.rpartition("=")

@@ -95,14 +95,19 @@ def parameter_values(function: Function, path: str) -> list[ast.stmt]:
     return []
 
 
+@lru_cache(maxsize=64)
+def _runs_typed(text: str) -> bool:
+    return re.search(rf"{_RUNS_TYPED}\(", text) is not None
+
+
 def values_by_type(
     function: Function, text: str, tree: ast.Module, names: Sequence[str]
 ) -> list[ast.stmt]:
     """The statements that give parameters of a function the values that a library reads for them,
     as it calls the function in a text: `tyro.cli(main)`, `fire.Fire({"train": main})`. Empty where
     none does. `tree`: that of the text."""
-    is_run = re.search(rf"{_RUNS_TYPED}\(", text)
-    for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)) if is_run else ():
+    calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+    for call in calls if _runs_typed(text) else ():
         if not re.search(f"{_RUNS_TYPED}$", dotted_name(call.func)):
             continue
         given: ast.expr = ast.Name("take", ast.Load())

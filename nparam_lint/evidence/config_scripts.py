@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+from collections import defaultdict
 from contextlib import suppress
 from functools import cached_property, partial
 from posixpath import commonprefix
@@ -19,7 +20,7 @@ from msgspec import Struct
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import dotted_name, origin, tail
 from nparam_lint.evidence import CommandRun
-from nparam_lint.evidence.commands import Command
+from nparam_lint.evidence.commands import Command, telling_words, words_of_path
 from nparam_lint.evidence.config_commands import config_commands
 from nparam_lint.evidence.config_files import ModelNode
 from nparam_lint.evidence.config_libraries import accessed
@@ -340,21 +341,29 @@ class ConfigScripts:
             return self.read_in[file.path]
         keys, folder = {entry.keys[0] for entry in file.entries}, parent(file.path)
         if not self.read_in:
-            reading = [at for at, m in self.scripts.items() if m.keys and m.keys <= keys]
+            fitting = [at for at, m in self.scripts.items() if m.keys and m.keys <= keys]
             above = {*ancestors(folder)}
 
             def nearness(script: str) -> tuple[int, int]:
                 folders = [*ancestors(parent(script))]
                 return len(above.intersection(folders)), -len(folders)
 
-            return max(reading, key=nearness, default=None)
+            return max(fitting, key=nearness, default=None)
         near = [
             path
             for path in self.read_in
             if path in self.files.paths  # what a text names may be made up: `configs/your.yaml`
             and (parent(path) == folder or (parent(parent(path)) == parent(folder) != ""))
         ]
-        nearest = max(near, key=lambda path: len(commonprefix([path, file.path])), default="")
+        reading: dict[str, list[str]] = defaultdict(list)
+        for path in near:
+            reading[self.read_in[path]].append(path)
+        telling, words = telling_words(reading), words_of_path(file.path)
+
+        def likeness(path: str) -> tuple[int, int]:
+            return len(words & telling[self.read_in[path]]), len(commonprefix([path, file.path]))
+
+        nearest = max(near, key=likeness, default="")
         example = self.files.file(nearest) if nearest else None
         common = keys.intersection(entry.keys[0] for entry in example.entries) if example else ()
         is_alike = len(common) > (0 if folder else len(keys) / 2)

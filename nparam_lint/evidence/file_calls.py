@@ -41,10 +41,12 @@ def find_calls(files: CalledFiles, _: object) -> Iterator[Evidence]:
 
 
 class FileCalls(Callees):
-    """The calls of wanted models in one file."""
+    """The calls of wanted models in one file. `not_followed`: those of one of several models, whose
+    arguments no way gives, whichever it is."""
 
     def __init__(self, search: CalledFiles, path: str, text: str, tree: ast.Module) -> None:
         super().__init__(search, path, text, tree)
+        self.not_followed: dict[ast.Call, Exception] = {}
         self.rank = TEST if TEST_FILE.search(path) else SCRIPT
         if self.rank == SCRIPT and not SCRIPT_FILE.search(path):
             self.rank += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -363,7 +364,8 @@ class _Finder:
         if isinstance(call.func, ast.Attribute) and _within(call.func.value, models):
             method, owner = call.func.attr, ast.unparse(call.func.value)
             if owner in models:
-                function = None if method in _KEEPS else self.method(method)
+                is_followed = method not in _KEEPS and self.depth < _DEEP
+                function = self.method(method) if is_followed else None
                 if function and self.changes_inside(self.target.location, function, {"self"}):
                     return True
             elif method in _TAKES_AWAY:
@@ -482,8 +484,12 @@ def _within(node: ast.AST, models: set[str]) -> bool:
 
 
 def _reads(node: ast.AST, models: set[str]) -> bool:
-    """Whether this reads one of them."""
-    return any(_is_known(name, models) for name in loads(node))
+    """Whether this reads one of them, other than to run it."""
+    runs = (call.func for call in calls_in(node))
+    run = Counter(n.id for n in runs if isinstance(n, ast.Name) and n.id in models)
+    named = Counter(n.id for n in ast.walk(node) if isinstance(n, ast.Name) and n.id in run)
+    is_only_run = {name for name in run if named[name] == run[name]}
+    return any(_is_known(name, models) for name in loads(node) - is_only_run)
 
 
 def _is_known(name: str, models: set[str]) -> bool:

@@ -328,9 +328,10 @@ class StatementSlice(Struct):
 
     def without_data(self, branch: _Branch, other: _Branch, at: str) -> _Branch:
         """A branch; or the other, where data would give what that sets as well, which is noted."""
+        if not (isinstance(branch.why, NotRun) and OF_DATA.search(branch.why.args[0])):
+            return branch
         names = sorted(name for item in other.statements for name in stores(item))
-        is_data = isinstance(branch.why, NotRun) and OF_DATA.search(branch.why.args[0])
-        if not (names and is_data):
+        if not names:
             return branch
         self.unknown |= {(LOCAL, name): at for name in names}
         return other

@@ -102,7 +102,7 @@ def is_self(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id == "self"
 
 
-@lru_cache(2048)  # more than one file has at its top level
+@lru_cache(1 << 15)  # more than the files have through which one call is followed
 def stores(node: ast.AST) -> frozenset[str]:
     """The names that running a node gives a value, `self.a` too."""
     names: set[str] = set()
