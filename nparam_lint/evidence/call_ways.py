@@ -16,7 +16,7 @@ from nparam_lint.discover.syntax import FUNCTIONS, dotted_name
 from nparam_lint.evidence import CommandRun
 from nparam_lint.evidence.call_cuts import CallCuts
 from nparam_lint.evidence.later_changes import change_by_caller, later_changes, note_on_change
-from nparam_lint.evidence.object_changes import joined_notes
+from nparam_lint.evidence.object_changes import joined_notes, note_on
 from nparam_lint.evidence.option_ways import OptionWays
 from nparam_lint.evidence.options import is_reached
 from nparam_lint.evidence.shorten import shortened
@@ -81,7 +81,8 @@ class CallWays:
     def evidence(self) -> Iterator[Evidence]:
         given = values_given(self.call)
         is_sketch = any(isinstance(v, ast.Constant) and v.value is Ellipsis for v in given)
-        if is_sketch or (self.is_bare and not self.calls.prepares(self.target)):
+        is_default = self.is_bare and not (self.filled or self.calls.prepares(self.target))
+        if is_sketch or is_default:
             return
         read = loads(*self.call.args, *self.call.keywords)
         if self.is_inside and not read <= self.calls.text.available | BUILTINS:
@@ -193,7 +194,19 @@ class CallWays:
         )
         if unknown and self.rank < TEST and {of for of, _ in cut.unknown} != {ABSENT}:
             self.note_gap(unknown)
-        return unknown
+        filled = {} if home.is_script else self.filled
+        if filled:
+            self.note_place()
+        return joined_notes(unknown, note_on(filled))
+
+    @cached_property
+    def filled(self) -> dict[str, str]:
+        """What the model reads of config objects that a script fills before it comes to the call;
+        and where it does."""
+        if self.calls.is_script:
+            return {}
+        name = self.target.callable.partition(".")[0]
+        return self.search.configs.read_by(self.target.location, name)
 
     def not_said_elsewhere(self, filled: list[FilledIn]) -> list[FilledIn]:
         """Those of the ways that options make of the call which are not told without it, too."""

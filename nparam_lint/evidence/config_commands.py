@@ -27,11 +27,12 @@ def is_of_run(key: str) -> bool:
 
 
 class ConfigCommand(NamedTuple):
-    """A command that names a `config`, relative to the root; `words`: its others; `place`: where it
-    stands."""
+    """A command that names a `config`, relative to the root, behind a `flag`; `words`: its others;
+    `place`: where it stands."""
 
     script: str
     config: str
+    flag: str
     words: tuple[str, ...]
     place: str
 
@@ -59,4 +60,5 @@ def config_commands(query: EvidenceQuery, script: str) -> Iterator[ConfigCommand
             is_other = flag not in ("", "-c") and not CONFIG_OPTION.match(flag)
             if config.endswith(CONFIG_SUFFIXES) and not is_other:  # as `--data coco.yaml` is
                 path = query.seen_from(script, config.removeprefix("./"))
-                yield ConfigCommand(script, path, words[:start] + words[at + 1 :], command.place)
+                others = words[:start] + words[at + 1 :]
+                yield ConfigCommand(script, path, flag, others, command.place)

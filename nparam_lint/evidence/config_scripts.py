@@ -99,7 +99,7 @@ class ScriptModel(Struct, frozen=True):
     """What a script builds from a config file: the statements before, and the call. `symbol`: what
     is called, if that is known; `option`: how the file is given; `configs`: the files that it reads
     by default; `note`: see `Way`; `keys`: what the call reads of the config; `others`: the options
-    that the model may depend on besides."""
+    that the model may depend on besides; `rest`: the words for other config files."""
 
     option: str
     configs: Sequence[str]
@@ -109,6 +109,7 @@ class ScriptModel(Struct, frozen=True):
     note: str
     keys: frozenset[str]
     others: Mapping[str, ast.Call]
+    rest: frozenset[str]
 
 
 def _keys_read(call: ast.Call) -> frozenset[str]:
@@ -187,11 +188,12 @@ class ConfigScripts:
                 continue
             statements, unknown = cut
             setup = source_of([*statements, *changes])
-            used = [call for name, call in option_list if f".{name}" in setup or "(" in setup]
+            used = [call for name, call in option_list if re.search(rf"\.{name}\b", setup)]
+            used = used or [call for _, call in option_list if "(" in setup]
             if used or _FIRST_ARGUMENT in setup:
-                words = words_of(used[0]) if used else ()
-                flags = [text for text in words if text[:1] == "-"]
-                defaults = [default_text(call) or "" for _, call in option_list]
+                flags = [text for call in used[:1] for text in words_of(call) if text[:1] == "-"]
+                rest = [call for _, call in option_list if call not in used]
+                defaults = [default_text(call) or "" for _, call in option_list if call not in rest]
                 call = ast.unparse(place.call)
                 text = query.text(symbol.where) if symbol and symbol.kind != "outside" else ""
                 others = {
@@ -209,6 +211,7 @@ class ConfigScripts:
                     joined_notes(self._note(unknown, symbol), told),
                     _keys_read(place.call),
                     others,
+                    frozenset(word for call in rest for word in words_of(call)),
                 )
         return None
 
@@ -291,7 +294,12 @@ class ConfigScripts:
     @cached_property
     def _commands(self) -> list[ConfigCommand]:
         query = self.files.query
-        return [item for script in self.scripts for item in config_commands(query, script)]
+        return [
+            item
+            for script, model in self.scripts.items()
+            for item in config_commands(query, script)
+            if item.flag not in model.rest
+        ]
 
     def built(self, file: ConfigFile) -> Iterator[tuple[ModelNode, Evidence]]:
         """What the script builds that reads this file, as it is and with what commands change in

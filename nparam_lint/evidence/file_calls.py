@@ -15,6 +15,7 @@ from nparam_lint.evidence.call_search import CallSearch
 from nparam_lint.evidence.call_ways import FACTORY, INSIDE, SCRIPT, TEST, CallWays, ModelCall
 from nparam_lint.evidence.callees import Callees
 from nparam_lint.evidence.config_libraries import HANDED_ON
+from nparam_lint.evidence.global_configs import GlobalConfigs
 from nparam_lint.evidence.inheritance import methods_of
 from nparam_lint.evidence.named_models import named_models
 from nparam_lint.evidence.statements import loads, stores, variables_set
@@ -156,6 +157,10 @@ class CalledFiles(CallSearch):
         super().__init__(query)
         self.followed: set[str] = set()
         self.not_followed: dict[Target, Position] = {}
+
+    @cached_property
+    def configs(self) -> GlobalConfigs:
+        return GlobalConfigs(self)
 
     @cached_method
     def file_calls(self, path: str) -> FileCalls:
