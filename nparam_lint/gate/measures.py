@@ -36,6 +36,7 @@ _WITHOUT_ITS = "without its "
 _OF_OTHER_DATA = " classes"  # so ends what is said of a number that is another model's
 _DEEPEST = 2  # levels of modules that people call a part of the model
 _NARROW, _ROUNDED = 0.015, 0.1  # of a number that is no other by chance
+_SMALLEST = 50  # parts of this size that a model has
 _FEWEST = 10**5  # that people write in millions
 
 
@@ -77,8 +78,26 @@ def fitting_measure(text: str, bounds: Sequence[Bounds], measured: Measured) -> 
     narrow, _ = _precise(bounds)
     for row in measured.modules[1:]:
         if "." not in row.path and not row.tied and fits(root.total - row.total, narrow):
-            return sentence(f"it without its {row.path}", root.total - row.total)
+            return sentence(f"it {_WITHOUT_ITS}{row.path}", root.total - row.total)
     return _mistaken(text, bounds, measured, _MISTAKEN)
+
+
+def parts_left_out(bounds: Sequence[Bounds], measured: Measured) -> dict[str, int]:
+    """The parts at the top of a model without which it has such a number, each with that. A smaller
+    part is what a number lacks that was not rounded, but cut off."""
+    root = measured.modules[0].total
+    parts = (row for row in measured.modules[1:] if "." not in row.path)
+    counts = {row.path: root - row.total for row in parts if row.total * _SMALLEST >= root}
+    return {
+        path: amount
+        for path, amount in counts.items()
+        if amount and any(amount in admitted for admitted in bounds)
+    }
+
+
+def without_part(text: str, path: str, amount: int) -> str:
+    """The sentence that says that a number is that of a model without this part."""
+    return f"{text} is it {_WITHOUT_ITS}{path}: {amount:,}"
 
 
 def mebi_for_million(text: str, bounds: Sequence[Bounds], measured: Measured) -> str:

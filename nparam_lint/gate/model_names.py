@@ -215,6 +215,11 @@ def name_key(text: str) -> str:
     return key
 
 
+def without_brackets(name: str) -> str:
+    """A name without what stands in brackets and is no size: `U-Net (ours)`."""
+    return _BRACKETS.sub(lambda match: match[0] if is_size(match[0]) else " ", name)
+
+
 def is_plain(count: StatedCount, model: NamedModel) -> bool:
     """Whether the sentence of a count says no more than that this model has it: it names nothing
     else, and where it names the model, no preposition stands before the number."""
@@ -341,6 +346,7 @@ class ModelNames:
             if begun := self._begun(name):
                 return Binding(begun, "likely", f"its name begins like {name}", confirms=True)
         is_of_other = count.is_name and any(map(_COMPOUND.search, count.names[:1]))
+        is_of_other |= count.is_name and any(map(self._is_longer, count.names[:1]))
         built = [] if count.is_name else self._built_below(at)
         is_of_other |= any(_named_beside(count.sentence[0], m)[1] for m in built or self.only)
         if built:
@@ -370,7 +376,7 @@ class ModelNames:
             names = []  # it is another model's, or that of a part
         for n, name in enumerate(names):
             named = self._named(name)
-            if not (models := named or self._named(_BRACKETS.sub(" ", name))):
+            if not (models := named or self._named(without_brackets(name))):
                 continue
             models = _nearest(models, at.path)
             because = f"beside it stands the name {name}"
@@ -439,7 +445,7 @@ class ModelNames:
 
     def of_family(self, name: str) -> list[NamedModel]:
         """The models whose names begin with this name."""
-        name = _BRACKETS.sub(" ", name)
+        name = without_brackets(name)
         key, is_long = name_key(name), len(re.findall("[A-Za-z]", name)) >= _SHORTEST_BEGINNING
         return [m for k, ms in self.by_key.items() if is_long and k.startswith(key) for m in ms]
 
@@ -464,9 +470,14 @@ class ModelNames:
         """The models whose names begin with this name, or this with theirs."""
         if longer := self.of_family(name):
             return longer
-        key = name_key(_BRACKETS.sub(" ", name))
+        key = name_key(without_brackets(name))
         shorter = [k for k in self.by_key if len(k) >= _SHORTEST_BEGINNING and key.startswith(k)]
         return self.by_key[max(shorter, key=len)] if shorter else ()
+
+    def _is_longer(self, name: str) -> bool:
+        """Whether a name has that of a model in it, as "Attention U-Net" has."""
+        key = name_key(without_brackets(name))
+        return any(spelling in key != spelling for m in self.only for spelling in m.spellings)
 
     def _in_text(self, text: str) -> Iterator[tuple[str, Sequence[NamedModel]]]:
         """The models that a text names, in its order; the longest name at each place."""

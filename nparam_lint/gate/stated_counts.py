@@ -59,6 +59,7 @@ _SIZE_IN_NAME = late_pattern(  # of `yoloe-11m` it is another m
 )
 _ROUNDED = Fraction(3, 2)
 _SEVERAL = 3  # models in a table, numbers of a model
+_ALIKE = 2  # numbers that agree on what they leave out
 _ROUNDED_UP = Fraction(1005, 1000)
 # Folders, headings and heads of columns: the model in the row is often a part of what is counted.
 _TASK = late_pattern(
@@ -361,25 +362,51 @@ def _doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
         if o.verdict == "right" and o.model:
             headings = right.setdefault((o.model.target, o.count.selector, o.name), set())
             headings.update([o.count.above] if o.strength == "certain" else [])
-    of_others: dict[tuple[int, int] | None, bool] = {
+    tables = grouped(rows, lambda outcome: outcome.count.head_at)
+    of_others = {
         head: len({o.name for o in inside}) >= _SEVERAL
-        for head, inside in grouped(rows, lambda outcome: outcome.count.head_at).items()
+        for head, inside in tables.items()
         if head and not any(map(_confirms, inside))
+    }
+
+    left_out = {
+        head: _left_out([o for o in inside if o.verdict == "wrong"])
+        for head, inside in tables.items()
+        if head
     }
 
     def doubted(o: StatedOutcome) -> StatedOutcome:
         if o.verdict != "wrong" or not (o.count.is_name and o.model):
             return o
+        head = o.count.head_at
+        if head and (part := left_out.get(head)):
+            explanation = measures.without_part("this", part, _without_parts(o)[part])
+            return replace(o, strength="likely", explanation=explanation)
         headings = right.get((o.model.target, o.count.selector, o.name))
-        if headings is not None or of_others.get(o.count.head_at):
+        if headings is not None or (head and of_others.get(head)):
             o = replace(o, strength="likely")
         is_of_other_data = bool(headings and o.count.above not in headings)
-        is_other = o.count.head_at in of_others and o.strength == "likely"
+        is_other = head in of_others and o.strength == "likely"
         is_other &= not any(_is_about(o.actual or 0, b.declared or 0) for b in o.count.bounds())
         is_left = (is_of_other_data or is_other) and not o.explanation
         return StatedOutcome(o.position, o.count) if is_left else o
 
     return [*map(doubted, outcomes)]
+
+
+def _left_out(wrong: Sequence[StatedOutcome]) -> str:
+    """The part without which the models of a table were counted, if no wrong number in it is
+    another count: `classifier`."""
+    parts = [_without_parts(o).keys() for o in wrong]
+    shared = set(parts[0]).intersection(*parts[1:]) if len(parts) >= _ALIKE else set()
+    return min(shared, default="")
+
+
+def _without_parts(outcome: StatedOutcome) -> dict[str, int]:
+    measured = outcome.model.measurement if outcome.model else None
+    if not isinstance(measured, Measured):
+        return {}
+    return measures.parts_left_out(outcome.count.bounds(), measured)
 
 
 def _is_about(amount: int, stated: int | Fraction) -> bool:
@@ -510,7 +537,8 @@ def _misfit(
     if measures.is_of_named_part(text, bounds, model.measured):
         return None
     explain = measures.mebi_for_million if binding.confirms else measures.fitting_measure
-    explanation = explain("this", bounds, model.measured)
+    is_of_part = count.of_larger and binding.confirms
+    explanation = "" if is_of_part else explain("this", bounds, model.measured)
     right = None
     is_of_inference = bool(_INFERENCE.search(count.text))
     if is_of_inference and measures.is_fused(bounds, model.measured):

@@ -32,7 +32,8 @@ _UNIT = late_pattern(rf"[(\[]\s*(?:in\s+)?({_SUFFIX}|{UNIT_WORD}s?)\s*[)\]]")
 _REST_COMMENT = late_pattern(r"^([ \t]*)\.\. (?=[nN])(.*(?:\n\1[ \t]+\S.*)*)", re.MULTILINE)
 _CODE_SPAN = late_pattern(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
 _FRONT = "---"
-_FENCE = late_pattern(r"[ \t>]*(```+|~~~+)")
+_FENCE = late_pattern(r"[ \t>]*(```+(?![^\n]*`)|~~~+)")  # ```a``` is a code span
+_PRE = late_pattern(r"<(/?)pre\b", re.IGNORECASE)
 _ITEM = late_pattern(r"[ \t]*(?:[-*+]|\d{1,9}[.)])[ \t]+")
 _RULE = late_pattern(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _LITERAL = late_pattern(r"::[ \t]*$")
@@ -185,13 +186,18 @@ def cell(source: str, number: int, start: int) -> GridCell:
 
 
 def _outside_of_code(lines: Sequence[str], is_rest: bool) -> Iterator[str]:
-    """A block is code between fences, or where it is indented by four and more behind a blank
-    line; what is indented below an item of a list belongs to that. In reStructuredText it is what
-    is indented below `::`."""
-    fence, base, code = "", 0, False
+    """A block is code between fences, in `<pre>`, or where it is indented by four and more behind a
+    blank line; what is indented below an item of a list belongs to that. In reStructuredText it is
+    what is indented below `::`."""
+    fence, base, code, is_pre = "", 0, False, False
     was_blank, was_literal = True, False
     for line in lines:
         mark = None if is_rest else _FENCE.match(line)
+        pre = [] if is_rest or fence else _PRE.findall(line)
+        if pre or is_pre:
+            is_pre = not pre[-1] if pre else is_pre
+            yield ""
+            continue
         if fence or mark:
             if mark and not fence:
                 fence = mark[1]

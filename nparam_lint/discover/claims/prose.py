@@ -117,7 +117,7 @@ _UNREAL = late_pattern(
     \b(?:not|never|neither|nor|no\s+longer|could|would|should|might|may|must|suppose|imagine|assum\w+
     |expected|goal|had|was|were|previous\w*|formerly|used\s+to|before|until|old|once|almost|if|does|did
     |do|replac\w+|used\s+as|student\s+of|(?:two|three|both)(?!-)|these|those|pruned|distill\w*|quanti[sz]\w*
-    |slimm?\w*|\w+s\s+have|no\s*$)\b|n['’]t\b""",
+    |slim(?:m\w+)?|\w+s\s+have|no\s*$)\b|n['’]t\b""",
     _FLAGS,
 )
 _UNREAL_AFTER = late_pattern(

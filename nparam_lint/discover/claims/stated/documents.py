@@ -73,7 +73,7 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
                 for n in range(number, stop)
                 if lines[n].strip() and not _RULE.match(lines[n])
             ]
-            yield from counts_in_table(rows, headings[number])
+            yield from counts_in_table(_filled_up(rows), headings[number])
         elif lines[number].strip():
             is_heading = _HEADING.match(lines[number]) is not None
             while (
@@ -97,6 +97,12 @@ def _is_table(lines: Sequence[str], number: int) -> bool:
         return False
     is_head = "|" in line and "|" in following and _RULE.match(following) is not None
     return is_head or is_row(line) or line.lstrip().startswith("+-")
+
+
+def _filled_up(rows: Sequence[Sequence[GridCell]]) -> list[list[GridCell]]:
+    """Rows that lack cells at their ends, which are empty."""
+    width = max((len(row) for row in rows[:1]), default=0)
+    return [[*row, *[GridCell("", row[0].line, 1)] * (width - len(row))] for row in rows]
 
 
 def _headings(lines: Sequence[str]) -> list[tuple[str, ...]]:
