@@ -232,7 +232,10 @@ class CallWays:
         command, is_script = way.command.place, self.rank < TEST and cut.home.is_script
         is_run = is_script and self.is_whole and not self.later  # it ends before that changes it
         run = CommandRun(cut.home.path, way.command, way.note) if is_run else None
-        told = replace(evidence.way, note=note, command=command, name=way.config)
+        chosen_by = (*self.place.chosen_by, *way.command.names)
+        told = replace(
+            evidence.way, note=note, command=command, name=way.config, chosen_by=chosen_by
+        )
         return replace(evidence, way=told, recipe=recipe, run=run)
 
     def not_followed(self, why: Exception) -> Iterator[Evidence]:

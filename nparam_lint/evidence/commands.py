@@ -81,6 +81,9 @@ _CONFIGS, _OF_ANY = 64, 8  # files that one name may mean; and `<config>`, if no
 _OF_CONFIGS = late_pattern(r"(^|/)(conf|cfg)\w*/")
 
 
+_NAME = late_pattern(r"[A-Za-z][\w.-]*")
+
+
 def is_to_fill_in(word: str) -> bool:
     """Whether a word of a command stands for a value that a reader has to fill in."""
     if (written := _WRITTEN.match(word)) and "..." not in word:
@@ -102,6 +105,12 @@ class Command(NamedTuple):
     folder: str = ""
     is_launched: bool = False
     filled: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The values that it gives which may be names."""
+        values = (word.rpartition("=")[2] for word in self.words)
+        return tuple(value for value in values if _NAME.fullmatch(value))
 
     def by_option(self, options: Mapping[str, ast.Call]) -> dict[str, tuple[str, ...]]:
         """The words for each of the options that it gives, those that nothing declares among them,

@@ -63,6 +63,19 @@ class Place(Struct, frozen=True):
         return [frame.owner for frame in self.frames if isinstance(frame.owner, ast.ClassDef)]
 
     @property
+    def chosen_by(self) -> list[str]:
+        """The texts that conditions around it compare with: `kind` of `if args.net == "kind":`."""
+        tests = (
+            f.owner.test
+            for f in self.frames
+            if isinstance(f.owner, ast.If) and f.body is f.owner.body
+        )
+        compared = (n for test in tests for n in ast.walk(test) if isinstance(n, ast.Compare))
+        equal = (n for n in compared if isinstance(n.ops[0], (ast.Eq, ast.In)))
+        constants = (n for each in equal for n in ast.walk(each) if isinstance(n, ast.Constant))
+        return [n.value for n in constants if isinstance(n.value, str)]
+
+    @property
     def is_main(self) -> bool:
         """Whether it stands under `if __name__ == "__main__"`."""
         return any(is_main(f.owner) for f in self.frames)

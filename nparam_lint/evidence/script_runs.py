@@ -87,7 +87,7 @@ class ScriptRuns:
         for command in commands:
             given = (word.rpartition("=")[2].removeprefix("./") for word in command.words)
             config = next(filter(self.files.query.commands.is_config, given), "")
-            way = Way("call", at, config, command=command.place)
+            way = Way("call", at, config, command=command.place, chosen_by=command.names)
             yield way, CommandRun(script, command)
         for evidence in self.by_script[script]:
             if evidence.way.kind == "config" and evidence.run and not evidence.way.command:

@@ -29,6 +29,13 @@ def downloads(function: FoundFunction) -> bool:
     )
 
 
+def only_opens(function: FoundFunction) -> bool:
+    """Whether a function that seems to load weights opens files alone, which may be the project's
+    own."""
+    names = (dotted_name(n.func) for n in ast.walk(function.node) if isinstance(n, ast.Call))
+    return all(name == "open" for name in names if LOADS_WEIGHTS.search(name))
+
+
 def _holds(function: FoundFunction, test: ast.expr) -> bool:
     """Whether a condition is a parameter that is true by default."""
     default = function.defaults.get(test.id) if isinstance(test, ast.Name) else None

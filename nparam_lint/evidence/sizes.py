@@ -13,7 +13,7 @@ from nparam_lint.evidence.call_search import CLASS_TEXT
 from nparam_lint.evidence.config_classes import ConfigClasses
 from nparam_lint.evidence.config_tables import ConfigTables
 from nparam_lint.evidence.named_parameters import KIND_OF_NAME, takes_name
-from nparam_lint.evidence.size_slice import downloads, needed_for
+from nparam_lint.evidence.size_slice import downloads, needed_for, only_opens
 from nparam_lint.evidence.statements import does_work
 from nparam_lint.ground.notation import Target
 from nparam_lint.ground.orders import Recipe
@@ -227,7 +227,9 @@ class _Sizes:
         name = parameter.parameter
         if downloads(function):
             file = self.size_names.file(function.path)
-            return needed_for(function, file, {name: entry.text}, target.callable)
+            recipe = needed_for(function, file, {name: entry.text}, target.callable)
+            if recipe or not only_opens(function):
+                return recipe
         if set(function.required) - {name}:
             return None
         callee = local_name or function.qualname.removesuffix(".__init__")

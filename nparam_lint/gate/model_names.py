@@ -164,6 +164,11 @@ class NamedModel(Struct, frozen=True):
         )
 
     @property
+    def is_chosen(self) -> bool:
+        """Whether it is called by a word that chooses it where it is built."""
+        return self.report.way is not None and self.name in self.report.way.chosen_by
+
+    @property
     def is_of_config(self) -> bool:
         """Whether it is called after the config file that says how it is built."""
         is_built = bool(_config_of(self.report.target, self.report.way))
@@ -290,6 +295,8 @@ class ModelNames:
         self.models: list[NamedModel] = []
         self.by_key: dict[str, list[NamedModel]] = defaultdict(list)
         self.by_path: dict[str, list[NamedModel]] = defaultdict(list)
+        # By words that choose a model where it is built.
+        self.by_word: dict[str, list[NamedModel]] = defaultdict(list)
         for model in report.models:
             measured = model.measurement
             if not isinstance(measured, Measured) or model.host or not measured.counts.total:
@@ -303,6 +310,8 @@ class ModelNames:
                 plain = _RESOLUTION.sub("", _PATCHED.sub(r"\1", name))
                 for key in dict.fromkeys((name_key(name), name_key(plain))):
                     self.by_key[key].append(NamedModel(model, measured, name))
+            for word in model.way.chosen_by if model.way else ():
+                self.by_word[name_key(word)].append(NamedModel(model, measured, word))
             location, _, name = model.target.partition("::")
             paths = [_config_of(model.target, model.way)]
             if model.way and model.way.kind == "config":  # which may be of one size of the file
@@ -378,7 +387,7 @@ class ModelNames:
             named = self._named(name)
             if not (models := named or self._named(without_brackets(name))):
                 continue
-            models = _nearest(models, at.path)
+            models = [*_nearest(models, at.path), *self._chosen_by(name)]
             because = f"beside it stands the name {name}"
             if count.of_larger:  # what a config file builds is no part
                 whole = [m for m in models if m.is_of_config]
@@ -395,10 +404,20 @@ class ModelNames:
             wholes = [m for name in names[:1] for m in self._begun(name) if m.is_of_config]
             because = f"its name begins like {next(iter(names), '')}"
             return Binding(wholes, "likely" if wholes else "", because, confirms=True)
+        for name in names:
+            if models := self._chosen_by(name):
+                because = f"{models[0].name} chooses it where it is built"
+                return Binding(models, "certain", because)
         around = [*count.above, *_PART.findall(posixpath.basename(at.path))]
         for rest, name in product(around, names):  # `resnet20` below "CIFAR-10"
             if models := self.by_key.get(name_key(f"{rest} {name}")):
                 return Binding(models, "certain", f"{rest} {name} names it")
+        for rest, name in product(count.above, names):  # `plover20_cifar`: "20" below "Plover"
+            key = name_key(f"{rest} {name}")
+            longer = [k for k in self.by_key if k.startswith(key) and not k[len(key)].isdigit()]
+            models = [model for k in longer for model in self.by_key[k]]
+            if key[-1:].isdigit() and len({m.measured.counts.total for m in models}) == 1:
+                return Binding(models, "likely", f"{rest} {name} begins its name")
         return None
 
     def _by_texts(self, at: Position, texts: Sequence[str]) -> Binding | None:
@@ -432,6 +451,11 @@ class ModelNames:
             spellings.append(name.rpartition(".")[2])
         keys = map(name_key, spellings)
         return next((models for key in keys if (models := self.by_key.get(key))), ())
+
+    def _chosen_by(self, name: str) -> list[NamedModel]:
+        """The model that this word chooses; none where it chooses several with different counts."""
+        models = self.by_word.get(name_key(without_brackets(name)), [])
+        return models if len({m.measured.counts.total for m in models}) == 1 else []
 
     def has_namesake(self, model: NamedModel) -> bool:
         """Whether another model of its name, or a config file so called, was not counted."""

@@ -551,7 +551,7 @@ def _misfit(
     if not explanation and (binding.confirms or (is_unknown and not count.definition)):
         return None if right is None else _Misfit(model, right, binding.strength, "")
     is_clear = _is_of(model, models, count, names) and _is_near(model, at, count)
-    is_clear &= not (_is_any_size(model, near, count) or binding.confirms)
+    is_clear &= not (_is_any_size(model, near, count) or binding.confirms or model.is_chosen)
     is_clear &= model_names.is_plain(count, model) and not is_of_inference
     is_clear &= not measures.is_of_other_form(explanation)
     is_clear &= not measures.training_parts(model.measured)

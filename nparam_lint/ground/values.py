@@ -58,13 +58,15 @@ class Way(Struct, frozen=True):
     named `size`; a `config` file; `inside` another model. `position`: the place that says so.
     `name`: of the size, of the config file (of a call, the one that its command names), or the
     target that is the other model. `note`: what may be otherwise when the repository runs.
-    `command`: the place of the command that says it, `README.md:3`."""
+    `command`: the place of the command that says it, `README.md:3`. `chosen_by`: words that choose
+    it, of its command or in conditions around it."""
 
     kind: WayKind
     position: Position
     name: str = ""
     note: str = ""
     command: str = ""
+    chosen_by: tuple[str, ...] = ()
 
     @property
     def words(self) -> str:
