@@ -21,7 +21,7 @@ from nparam_lint.count.measured import Measured
 from nparam_lint.discover.claims import stated
 from nparam_lint.discover.claims.stated import StatedCount
 from nparam_lint.discover.files import list_stating
-from nparam_lint.gate import measures, model_names
+from nparam_lint.gate import measures, model_names, row_settings
 from nparam_lint.gate.building import with_fused
 from nparam_lint.gate.judgements import in_order, reported_findings
 from nparam_lint.gate.reading import listed
@@ -94,6 +94,8 @@ def with_stated_counts(
     judged = _judged(stating, report, source, candidates)
     report = _with_repeated(report, judged.repeated, source.session)
     outcomes = [*judged.outcomes, *_of_names(judged.names)]
+    with Aside("the settings in rows of tables"):
+        outcomes = row_settings.with_settings(outcomes, source)
     every = [*report.findings, *judged.findings]
     return replace(report, stated=tuple(outcomes), findings=tuple(in_order(every)))
 

@@ -69,6 +69,7 @@ LATE = frozenset(
     gate.inside
     gate.measures
     gate.model_names
+    gate.row_settings
     gate.report
     gate.rules.lint
     gate.rules.source_file

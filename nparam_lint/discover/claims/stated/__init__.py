@@ -77,6 +77,7 @@ class StatedCount(Struct, frozen=True):
     in_file: bool = False
     definition: str = ""
     heads: tuple[str, ...] = ()
+    cells: tuple[str, ...] = ()
     head_at: tuple[int, int] | None = None
     in_bytes: bool = False
     weights: tuple[str, ...] = ()

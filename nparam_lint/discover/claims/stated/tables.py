@@ -132,7 +132,8 @@ def _counts_below(
             texts = cell.text.split("/") if of > 1 else [cell.text]
             text = texts[part].strip(_MARKS) if len(texts) == of else ""
             if readings := readings_of(text, unit):
-                stated.append((n, _count(cell, text, readings, head[n], names, above)))
+                count = _count(cell, text, readings, head[n], names, above)
+                stated.append((n, replace(count, cells=tuple(cell.text for cell in row))))
     values: dict[tuple[int, str], set[object]] = {}
     for n, count in stated:
         values.setdefault((n, count.names[0]), set()).add(count.readings)

@@ -1,0 +1,181 @@
+"""Rows of a table that say how one model is called, by numbers behind its name, `MobileNetV2 0.75`,
+`WRN-28-10`, or in columns that are called as its parameters: it is built so, and compared.
+
+What a number stands for is a guess until the counts of several rows agree with it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from itertools import chain, permutations, product
+from typing import TYPE_CHECKING, NamedTuple
+
+from nparam_lint.count.measured import Measured
+from nparam_lint.gate import measures, model_names
+from nparam_lint.gate.building import count_models
+from nparam_lint.gate.candidates import candidate_for
+from nparam_lint.gate.report import ModelReport, StatedOutcome
+from nparam_lint.ground.grouping import grouped
+from nparam_lint.ground.notation import Target
+from nparam_lint.ground.orders import Ask
+from nparam_lint.ground.patterns import late_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from nparam_lint.discover.claims.stated import StatedCount
+    from nparam_lint.discover.definitions import Definition, Parameter
+    from nparam_lint.gate.candidates import ProjectSource
+
+_MOST = 32  # builds
+_AGREEING = 2  # rows with different settings, where their names do not stand above them
+_COLUMNS = 2  # that are called as parameters
+_NO_NAME = late_pattern(r"(?:ours?|this|model|size|width|depth|x)?[\s_:×-]*", re.IGNORECASE)
+_NUMBERS = late_pattern(
+    r"(?P<base>.*?[A-Za-z]|)(?P<numbers>(?:[\s_x×,/-]*[0-9]+(?:\.[0-9]+)?)+)\s*x?"
+)
+_WORD = late_pattern(r"[A-Za-z][\w.-]*")
+_NUMBER = late_pattern(r"[0-9]+(?:\.[0-9]+)?")
+_FACTOR = late_pattern(r"width|mult|scale|alpha|factor|ratio")  # parameters that take `0.75`
+_SIZE = late_pattern(r"depth|layer|width|widen|growth|cardinality|dim|channels$|^[nkls]$")
+_VERSION = late_pattern(r"V?[0-9]{0,2}", re.IGNORECASE)
+
+
+class _Guess(NamedTuple):
+    """What the numbers of a row are taken for: parameters of a class or factory; `is_named`: their
+    names stand above them."""
+
+    definition: Definition
+    parameters: tuple[str, ...]
+    is_named: bool = False
+
+
+def with_settings(outcomes: Iterable[StatedOutcome], source: ProjectSource) -> list[StatedOutcome]:
+    """The outcomes, with those of the rows that say settings of a model."""
+    outcomes = [*outcomes]
+    definitions: dict[str, list[Definition]] = defaultdict(list)
+    for item in source.discovery.definitions:
+        definitions[model_names.name_key(model_names.called(item.target))].append(item)
+    rows = [o for o in outcomes if o.count.is_name and o.count.head_at and o.strength != "certain"]
+    tables = grouped(rows, lambda o: (o.position.path, o.count.head_at))
+    calls: dict[tuple[_Guess, tuple[str, ...]], str] = {}  # the targets
+    guesses: list[tuple[_Guess, list[tuple[StatedOutcome, tuple[str, ...]]]]] = []
+    for table in tables.values():
+        stating: dict[_Guess, list[tuple[StatedOutcome, tuple[str, ...]]]] = defaultdict(list)
+        for row in table:
+            for guess, values in _guesses(row.count, definitions):
+                stating[guess].append((row, values))
+        for guess, stated in stating.items():
+            if len({values for _, values in stated}) >= _AGREEING:
+                guesses.append((guess, stated))
+                for _, values in stated:
+                    given = zip(guess.parameters, values, strict=True)
+                    arguments = ", ".join(f"{name}={value}" for name, value in given)
+                    calls[guess, values] = f"{guess.definition.target}({arguments})"
+    measured = _measured([*calls.items()][:_MOST], source)
+    found: dict[int, StatedOutcome] = {}
+    for guess, stated in guesses:
+        judged = [
+            (row, values, _judged(row, calls[guess, values], measured.get((guess, values))))
+            for row, values in stated
+        ]
+        agreeing = {values for _, values, o in judged if o and o.verdict == "right"}
+        needed = 1 if guess.is_named else _AGREEING
+        if len(agreeing) >= needed and 2 * len(agreeing) >= len({v for _, v, _ in judged}):
+            found |= {id(row): outcome for row, _, outcome in judged if outcome}
+    return [found.get(id(outcome), outcome) for outcome in outcomes]
+
+
+def _guesses(
+    count: StatedCount, definitions: Mapping[str, Sequence[Definition]]
+) -> Iterator[tuple[_Guess, tuple[str, ...]]]:
+    """What a row may mean: parameters of a model, and their values."""
+    cells = zip(count.heads, count.cells, strict=False)
+    columns = {model_names.name_key(head): cell for head, cell in cells if cell}
+    named_after = [*_called(model_names.without_brackets(count.names[0]), definitions)]
+    for definition in chain.from_iterable(definitions.values()):
+        parameters = definition.parameters or ()
+        asked = ((p, columns.get(model_names.name_key(p.name), "")) for p in parameters)
+        named = {p.name: text for p, cell in asked if (text := _value(p, cell))}
+        least = 1 if definition in named_after else _COLUMNS
+        if len(named) >= least and {p.name for p in parameters if p.required} <= named.keys():
+            yield _Guess(definition, tuple(named), is_named=True), tuple(named.values())
+    match = _NUMBERS.fullmatch(model_names.without_brackets(count.names[0]).strip())
+    numbers = _NUMBER.findall(match["numbers"]) if match else []
+    if match is None or not any(map(float, numbers)):
+        return
+    is_of_heading = _NO_NAME.fullmatch(match["base"]) is not None
+    for text in count.above if is_of_heading else [match["base"]]:
+        name, _, word = text.partition(" ")
+        for definition in _called(name if word else text, definitions):
+            parameters = definition.parameters or ()
+            taking = [p.name for p in parameters if _takes(p, numbers)]
+            kinds = [p.name for p in parameters if (p.default or "")[:1] in ("'", '"')]
+            given = [((kind,), (repr(word.lower()),)) for kind in kinds] if word else [((), ())]
+            for (names, values), chosen in product(given, permutations(taking, len(numbers))):
+                if {p.name for p in parameters if p.required} <= {*names, *chosen}:
+                    yield _Guess(definition, (*names, *chosen)), (*values, *numbers)
+
+
+def _called(text: str, definitions: Mapping[str, Sequence[Definition]]) -> Iterator[Definition]:
+    """The classes and factories of a name, or of one that goes on with a version: `ReXNetV1`."""
+    key = model_names.name_key(text)
+    for name, items in definitions.items():
+        if key and name.startswith(key) and _VERSION.fullmatch(name[len(key) :]):
+            yield from items
+
+
+def _value(parameter: Parameter, cell: str) -> str:
+    """What a cell of a column that is called as a parameter gives it; "" for nothing that it
+    takes."""
+    if _NUMBER.fullmatch(cell):
+        return cell
+    is_text = (parameter.default or "")[:1] in ("'", '"') or parameter.annotation == "str"
+    return repr(cell) if is_text and _WORD.fullmatch(cell) else ""
+
+
+def _takes(parameter: Parameter, numbers: Sequence[str]) -> bool:
+    """Whether a parameter may take one of some numbers: a factor one with a point."""
+    is_number = _NUMBER.match(parameter.default or "") is not None or parameter.required
+    pattern = _FACTOR if any("." in number for number in numbers) else _SIZE
+    return is_number and pattern.search(parameter.name) is not None
+
+
+def _measured(
+    calls: Sequence[tuple[tuple[_Guess, tuple[str, ...]], str]], source: ProjectSource
+) -> dict[tuple[_Guess, tuple[str, ...]], Measured]:
+    candidates = []
+    for (guess, _), text in calls:
+        path, _, call = text.partition("::")
+        callable, _, arguments = call.partition("(")
+        target = Target(path, callable, arguments.removesuffix(")"))
+        position = guess.definition.position
+        candidates.append(candidate_for(target, position, source.settings, source.discovery))
+    answers = count_models([(candidate, Ask()) for candidate in candidates], source).measurements
+    measured = zip((key for key, _ in calls), map(answers.get, range(len(calls))), strict=True)
+    return {key: answer for key, answer in measured if isinstance(answer, Measured)}
+
+
+def _judged(row: StatedOutcome, target: str, measured: Measured | None) -> StatedOutcome | None:
+    """What comes of a row, if its model was built; nothing of a number that was cut off."""
+    actual = measured.modules[0].of(row.count.selector.metric) if measured else None
+    if measured is None or actual is None:
+        return None
+    bounds = row.count.bounds()
+    is_right = any(actual in admitted for admitted in bounds)
+    units = [(b.low or 0, b.high or 0, (b.high or 0) - (b.low or 0)) for b in bounds]
+    if not is_right and any(low - unit <= actual <= high + unit for low, high, unit in units):
+        return None
+    call = target.partition("::")[2]
+    return StatedOutcome(
+        row.position,
+        row.count,
+        "right" if is_right else "wrong",
+        "likely",
+        ModelReport(target, row.position, measured),
+        call,
+        actual,
+        f"its row gives {call.partition('(')[2].removesuffix(')')}",
+        "" if is_right else measures.fitting_measure("this", bounds, measured),
+    )
