@@ -40,6 +40,7 @@ KEPT = (*IMPORTS, *FUNCTIONS, ast.ClassDef, ast.Pass, ast.Assert, ast.Global, as
 CONTAINERS = (dict, list, set)
 MOST_HELD = 1000  # containers in one that are looked at
 REPORTS = re.compile("print|show|display|plot|dump|save|write|log|debug|info|warn|error|seed|exit")
+STAR_IMPORT = re.compile(r"^[ \t]*from\s+\S+\s+import\s*\*", re.MULTILINE)
 # A statement that is kept where this expression in it is harmless -> its field.
 EVALUATED = {
     ast.If: "test",
@@ -516,7 +517,8 @@ def is_check(node):
 
 def loss_behind(error):
     """The Loss that an exception follows from: of a placeholder, of a name that another file has
-    lost, or of one that is undefined where it is used; None where it is about anything else."""
+    lost, or of one that is undefined where it is used, which a star import may have had to give;
+    None where it is about anything else."""
     if not isinstance(error, NameError) or hasattr(error, "loss"):
         return getattr(error, "loss", None)
     *_, (frame, _) = walk_tb(error.__traceback__)
@@ -524,5 +526,9 @@ def loss_behind(error):
     if file.startswith("<nparam "):  # a call, which has the names of its module
         file = frame.f_globals.get("__file__") or file
     name = getattr(error, "name", None) or (re.findall(r"'(\w+)'", str(error)) or [""])[0]
-    part = STATE.partial_files.get(os.path.realpath(file))
-    return part.lost.get(name) if part else None
+    path = os.path.realpath(file)
+    parts = [STATE.partial_files[path]] if path in STATE.partial_files else []
+    with contextlib.suppress(OSError, ValueError), open(path, encoding="utf-8") as source:
+        if STAR_IMPORT.search(source.read()):  # which gives no more than what there is
+            parts += STATE.partial_files.values()
+    return next((part.lost[name] for part in parts if name in part.lost), None)
