@@ -13,6 +13,7 @@ from nparam_lint.evidence.looked_up import note_looked_up
 from nparam_lint.evidence.notebooks import find_notebooks
 from nparam_lint.evidence.option_objects import find_option_objects
 from nparam_lint.evidence.other_names import OtherNames
+from nparam_lint.evidence.sibling_sizes import find_sibling_sizes
 from nparam_lint.evidence.sizes import find_sizes
 from nparam_lint.evidence.texts import find_texts
 from nparam_lint.ground.errors import Aside
@@ -42,7 +43,10 @@ def find_evidence(query: EvidenceQuery) -> Iterator[Evidence]:
         for find in DECLARED:
             with Aside("a part of what configs and tables say of models"):
                 declared.extend(find(files))
-        every = [*declared, *called(files)]
+        calls = [*called(files)]
+        with Aside("sizes that are called as others"):
+            calls += find_sibling_sizes(files, calls)
+        every = [*declared, *calls]
         with Aside("scripts that may have to be run"):
             every.extend([*script_runs.ScriptRuns(files, every)])
         every.sort(key=attrgetter("rank"))

@@ -53,6 +53,7 @@ _SMALL_VALUE = late_pattern(r"[\w\]][:=]\s*[0-9]{1,3}$")  # of a key, which may 
 _FOR_INFERENCE = late_pattern(r"deploy(?:ed)?|merged?|fused?|re_?param\w*|inference(?:_mode)?")
 _MARK = late_pattern("[†‡§]")  # of another variant
 _WORD = late_pattern(r"(?<![A-Za-z0-9])[A-Za-z][\w./+-]*")
+_OF_RUN = late_pattern(r"^(?:train|test|pretrain|finetune|eval|infer)_(?=\w)")  # of a config
 # A string that chooses a model: the first argument of a call, or one that is called so.
 _CHOICE = late_pattern(
     r"""(?:\w\(\s*|\b(?:\w*name|arch\w*|variant|size|version|\w*model\w*|config)\s*=\s*)
@@ -552,7 +553,8 @@ def names_of(target: str, way: Way | None, call: str) -> Iterable[str]:
     config = _config_of(target, way)
     made = _MAKES.sub("", called(target))
     made = "" if made.lower() in _GENERAL else made
-    names = dict.fromkeys((called(target), made, posixpath.basename(config), _stem(config)))
+    plain = _OF_RUN.sub("", _stem(config))
+    names = dict.fromkeys((called(target), made, posixpath.basename(config), _stem(config), plain))
     if way:
         named = [way.name] if way.kind == "size" and way.name else []
         names |= dict.fromkeys((*named, *_CHOICE.findall(call)))

@@ -331,7 +331,7 @@ def _of_names(names: model_names.ModelNames) -> Iterator[StatedOutcome]:
     for models in names.by_key.values():
         model = models[0]
         match = _SIZE_IN_NAME.search(model.name)
-        if match is None or not all(m.report.top_level for m in models):
+        if match is None or not all(map(_stands_for_itself, models)):
             continue
         last = re.split("[._p]", match["number"])[-1]  # of `qwen2_5_7b`
         texts = dict.fromkeys((re.sub("[_p]", ".", match["number"]), last))
@@ -345,9 +345,17 @@ def _of_names(names: model_names.ModelNames) -> Iterator[StatedOutcome]:
         if (at, match[0]) not in places:
             places.add((at, match[0]))
             because = f"{match[0]} stands in its name"
-            yield StatedOutcome(
-                at, count, "wrong", "likely", model.report, model.name, amounts[0], because
-            )
+            rest = model.measured.modules[0].non_embedding
+            is_rest = any(_is_about(rest, size) for size in sizes)
+            explanation = f"without embeddings it has {rest:,}" if is_rest else ""
+            named = model.report, model.name, amounts[0]
+            yield StatedOutcome(at, count, "wrong", "likely", *named, because, explanation)
+
+
+def _stands_for_itself(model: NamedModel) -> bool:
+    """Whether a model is no part of others, or one that has a size."""
+    way = model.report.way
+    return model.report.top_level or (way is not None and way.kind == "size")
 
 
 def _doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
