@@ -135,6 +135,7 @@ _CLAUSE = late_pattern(r"[,;:]\s|[，；：。]|\s[–—-]\s|\s\(|(?<=\w\.)\s+(
 _LINK = late_pattern(r"\w+://\S+")
 _NUMBER_BEFORE = late_pattern(r"(?<![\w-])[0-9][\w.,]*\s*%?\s*$")
 _WORDS_OF_NAME = 3
+_FEW = 3  # counts of models that one word chooses, in parts of a project
 _SOON = 8  # lines from a sentence to the code that it speaks of
 _SHORTEST_BEGINNING = 5  # letters of a name that begins another
 _ALIKE = 0.9  # of the modules of a model, and of a checkpoint
@@ -388,7 +389,7 @@ class ModelNames:
             named = self._named(name)
             if not (models := named or self._named(without_brackets(name))):
                 continue
-            models = [*_nearest(models, at.path), *self._chosen_by(name)]
+            models = [*_nearest(models, at.path), *self._chosen_by(name, 1)]
             because = f"beside it stands the name {name}"
             if count.of_larger:  # what a config file builds is no part
                 whole = [m for m in models if m.is_of_config]
@@ -408,7 +409,8 @@ class ModelNames:
         for name in names:
             if models := self._chosen_by(name):
                 because = f"{models[0].name} chooses it where it is built"
-                return Binding(models, "certain", because)
+                is_one = len({m.measured.counts.total for m in models}) == 1
+                return Binding(models, "certain", because, confirms=not is_one)
         around = [*count.above, *_PART.findall(posixpath.basename(at.path))]
         for rest, name in product(around, names):  # `resnet20` below "CIFAR-10"
             if models := self.by_key.get(name_key(f"{rest} {name}")):
@@ -453,10 +455,11 @@ class ModelNames:
         keys = map(name_key, spellings)
         return next((models for key in keys if (models := self.by_key.get(key))), ())
 
-    def _chosen_by(self, name: str) -> list[NamedModel]:
-        """The model that this word chooses; none where it chooses several with different counts."""
+    def _chosen_by(self, name: str, most: int = _FEW) -> list[NamedModel]:
+        """The models that this word chooses; none where it chooses many with different counts, as
+        `train` does."""
         models = self.by_word.get(name_key(without_brackets(name)), [])
-        return models if len({m.measured.counts.total for m in models}) == 1 else []
+        return models if len({m.measured.counts.total for m in models}) <= most else []
 
     def has_namesake(self, model: NamedModel) -> bool:
         """Whether another model of its name, or a config file so called, was not counted."""

@@ -32,9 +32,8 @@ _MOST = 32  # builds
 _AGREEING = 2  # rows with different settings, where their names do not stand above them
 _COLUMNS = 2  # that are called as parameters
 _NO_NAME = late_pattern(r"(?:ours?|this|model|size|width|depth|x)?[\s_:×-]*", re.IGNORECASE)
-_NUMBERS = late_pattern(
-    r"(?P<base>.*?[A-Za-z]|)(?P<numbers>(?:[\s_x×,/-]*[0-9]+(?:\.[0-9]+)?)+)\s*x?"
-)
+_LAST_NUMBER = late_pattern(r"[\s_x×,/-]*(?<![0-9.])([0-9]+(?:\.[0-9]+)?)\s*$")
+_MODELS = late_pattern(r"\s+(?:models?|networks?|results?)$", re.IGNORECASE)
 _WORD = late_pattern(r"[A-Za-z][\w.-]*")
 _NUMBER = late_pattern(r"[0-9]+(?:\.[0-9]+)?")
 _FACTOR = late_pattern(r"width|mult|scale|alpha|factor|ratio")  # parameters that take `0.75`
@@ -81,8 +80,9 @@ def with_settings(outcomes: Iterable[StatedOutcome], source: ProjectSource) -> l
             for row, values in stated
         ]
         agreeing = {values for _, values, o in judged if o and o.verdict == "right"}
-        needed = 1 if guess.is_named else _AGREEING
-        if len(agreeing) >= needed and 2 * len(agreeing) >= len({v for _, v, _ in judged}):
+        wrong = sum(o is not None and o.verdict == "wrong" for *_, o in judged)
+        least = 1 if guess.is_named else max(_AGREEING, wrong + 1)
+        if len(agreeing) >= max(least, wrong):
             found |= {id(row): outcome for row, _, outcome in judged if outcome}
     return [found.get(id(outcome), outcome) for outcome in outcomes]
 
@@ -101,21 +101,38 @@ def _guesses(
         least = 1 if definition in named_after else _COLUMNS
         if len(named) >= least and {p.name for p in parameters if p.required} <= named.keys():
             yield _Guess(definition, tuple(named), is_named=True), tuple(named.values())
-    match = _NUMBERS.fullmatch(model_names.without_brackets(count.names[0]).strip())
-    numbers = _NUMBER.findall(match["numbers"]) if match else []
-    if match is None or not any(map(float, numbers)):
-        return
-    is_of_heading = _NO_NAME.fullmatch(match["base"]) is not None
-    for text in count.above if is_of_heading else [match["base"]]:
-        name, _, word = text.partition(" ")
-        for definition in _called(name if word else text, definitions):
-            parameters = definition.parameters or ()
-            taking = [p.name for p in parameters if _takes(p, numbers)]
-            kinds = [p.name for p in parameters if (p.default or "")[:1] in ("'", '"')]
-            given = [((kind,), (repr(word.lower()),)) for kind in kinds] if word else [((), ())]
-            for (names, values), chosen in product(given, permutations(taking, len(numbers))):
-                if {p.name for p in parameters if p.required} <= {*names, *chosen}:
-                    yield _Guess(definition, (*names, *chosen)), (*values, *numbers)
+    name = model_names.without_brackets(count.names[0]).strip()
+    for base, numbers in _splits(name):
+        is_of_heading = _NO_NAME.fullmatch(base) is not None
+        for text in count.above if is_of_heading else [base]:
+            yield from _numbered(text, numbers, definitions)
+
+
+def _splits(name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """A name without the numbers at its end, and these: `WRN-28`, `10`, then `WRN`, `28`, `10`."""
+    numbers: list[str] = []
+    base = name.removesuffix("x")
+    while match := _LAST_NUMBER.search(base):
+        base = base[: match.start()]
+        numbers.insert(0, match[1])
+        if any(map(float, numbers)):
+            yield base, tuple(numbers)
+
+
+def _numbered(
+    text: str, numbers: tuple[str, ...], definitions: Mapping[str, Sequence[Definition]]
+) -> Iterator[tuple[_Guess, tuple[str, ...]]]:
+    """What the numbers of a row may be of a model that a text names, which may say a kind of it,
+    too: "MobileNet large"."""
+    name, _, word = _MODELS.sub("", text).partition(" ")
+    for definition in _called(name, definitions):
+        parameters = definition.parameters or ()
+        taking = [p.name for p in parameters if _takes(p, numbers)]
+        kinds = [p.name for p in parameters if (p.default or "")[:1] in ("'", '"')]
+        given = [((kind,), (repr(word.lower()),)) for kind in kinds] if word else [((), ())]
+        for (names, values), chosen in product(given, permutations(taking, len(numbers))):
+            if {p.name for p in parameters if p.required} <= {*names, *chosen}:
+                yield _Guess(definition, (*names, *chosen)), (*values, *numbers)
 
 
 def _called(text: str, definitions: Mapping[str, Sequence[Definition]]) -> Iterator[Definition]:
@@ -158,14 +175,17 @@ def _measured(
 
 
 def _judged(row: StatedOutcome, target: str, measured: Measured | None) -> StatedOutcome | None:
-    """What comes of a row, if its model was built; nothing of a number that was cut off."""
+    """What comes of a row, if its model was built; nothing of a number that was cut off, or is of
+    other data."""
     actual = measured.modules[0].of(row.count.selector.metric) if measured else None
     if measured is None or actual is None:
         return None
     bounds = row.count.bounds()
     is_right = any(actual in admitted for admitted in bounds)
     units = [(b.low or 0, b.high or 0, (b.high or 0) - (b.low or 0)) for b in bounds]
-    if not is_right and any(low - unit <= actual <= high + unit for low, high, unit in units):
+    explanation = "" if is_right else measures.fitting_measure("this", bounds, measured)
+    is_near = any(low - unit <= actual <= high + unit for low, high, unit in units)
+    if not is_right and (is_near or measures.is_of_other_form(explanation)):
         return None
     call = target.partition("::")[2]
     return StatedOutcome(
@@ -177,5 +197,5 @@ def _judged(row: StatedOutcome, target: str, measured: Measured | None) -> State
         call,
         actual,
         f"its row gives {call.partition('(')[2].removesuffix(')')}",
-        "" if is_right else measures.fitting_measure("this", bounds, measured),
+        explanation,
     )

@@ -97,7 +97,7 @@ def _counts_below(
     name_columns = _name_columns(labels, below)
     if not name_columns and not is_downstream:
         name_columns = [n for n in of_parts if _BACKBONE.fullmatch(labels[n])]
-    if not name_columns and not is_of_part:
+    if not name_columns and not of_parts:
         columns = {n for n, *_ in counts}
         free = (n for n, label in enumerate(labels) if n not in columns)
         name_columns = [n for n in free if not is_of_another(labels[n])][:1]
