@@ -16,6 +16,7 @@ from nparam_lint.evidence.call_search import HELP
 from nparam_lint.evidence.commands import Command, is_to_fill_in
 from nparam_lint.evidence.containment import find_containment
 from nparam_lint.ground.grouping import grouped
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import (
     CONFIG_OPTION,
     DATA_FILE,
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 _RANK = 12
 _MOST, _OF_SCRIPT = 24, 6  # runs
 _NAMED = 3  # models of a script that it names and does not call
+_LOOKED_UP = 12  # of one that looks them up by their names
+_LOOKS_UP = late_pattern(r"import_module\(|getattr\(|globals\(\)|\beval\(|__import__\(")
 
 
 class ScriptRuns:
@@ -83,8 +86,10 @@ class ScriptRuns:
         """What says how a script is run: its commands, and the config files that it reads; if none
         does, but a model is called there, that it is run without options."""
         at = Position(script, 1, 1)
-        commands = [*filter(_is_whole, self.files.query.commands.of(script))]
-        for command in commands:
+        different: dict[object, Command] = {}  # of those that differ in their seeds the first
+        for command in filter(_is_whole, self.files.query.commands.of(script)):
+            different.setdefault((_of_model(command.words), command.environ), command)
+        for command in different.values():
             given = (word.rpartition("=")[2].removeprefix("./") for word in command.words)
             config = next(filter(self.files.query.commands.is_config, given), "")
             way = Way("call", at, config, command=command.place, chosen_by=command.names)
@@ -93,7 +98,7 @@ class ScriptRuns:
             if evidence.way.kind == "config" and evidence.run and not evidence.way.command:
                 yield replace(evidence.way, note=""), evidence.run
         is_called = any(place.path == script for place in self.called.values())
-        if not commands and is_called and self.files.file_calls(script).is_script:
+        if not different and is_called and self.files.file_calls(script).is_script:
             yield Way("call", at), CommandRun(script, Command((), ""))
 
     def _targets(self, script: str, commands: Mapping[str, str]) -> dict[Target, Position]:
@@ -120,7 +125,9 @@ class ScriptRuns:
             words = re.findall(r"\w+", self.files.query.content(config).decode("utf-8", "replace"))
             for name in sorted(self.files.by_name.keys() & words):
                 named += self.files.by_name[name]
-        few = [group for group in (named, self.unknown) if len(group) <= _NAMED]
+        text = self.files.query.text(script)
+        most = _LOOKED_UP if _LOOKS_UP.search(text) else _NAMED
+        few = [group for group in (named, self.unknown) if len(group) <= most]
         return dict.fromkeys(chain(*few), Position(script, 1, 1)) | targets
 
     @cached_property
@@ -139,6 +146,23 @@ class ScriptRuns:
             and query.needs_arguments(target)
             and str(target) not in self.parts
         ]
+
+
+def _of_model(words: Sequence[str]) -> tuple[str, ...]:
+    """The words of a command without those for settings of the run, such as `--seed 3`."""
+    kept: list[str] = []
+    is_value = False
+    for word in words:
+        flag, sign, _ = word.partition("=")
+        if flag.startswith("-"):
+            is_of_run = RUN_SETTING.match(flag.lstrip("-").replace("-", "_")) is not None
+            is_value = is_of_run and not sign
+        elif is_value:
+            is_value, is_of_run = False, True
+        else:
+            is_of_run = False
+        kept += [] if is_of_run else [word]
+    return tuple(kept)
 
 
 def _is_whole(command: Command) -> bool:
