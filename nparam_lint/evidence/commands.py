@@ -203,16 +203,16 @@ class Commands:
     def _reads(self, script: str, config: str) -> bool:
         """Whether a config that is filled into a command of a script may be one of its own: it is
         not named in a command of another script, nor called like those that are."""
-        reading = [name for name, configs in self._configs.items() if config in configs]
+        reading = [name for name, configs in self.configs.items() if config in configs]
         if not reading:
-            telling = telling_words(self._configs)
+            telling = telling_words(self.configs)
             likeness = {name: len(words_of_path(config) & telling[name]) for name in telling}
             most = max(likeness.values(), default=0)
             reading = [name for name, number in likeness.items() if number == most > 0]
-        return not reading or script in reading or script not in self._configs
+        return not reading or script in reading or script not in self.configs
 
     @cached_property
-    def _configs(self) -> dict[str, set[str]]:
+    def configs(self) -> dict[str, set[str]]:
         """The configs that commands name, by their scripts, those with none that is named too."""
         configs: dict[str, set[str]] = {}
         for script, commands in self._by_script.items():

@@ -293,6 +293,7 @@ class ConfigScripts:
 
     @cached_property
     def _commands(self) -> list[ConfigCommand]:
+        """Those that name the config of a model."""
         query = self.files.query
         return [
             item
@@ -345,8 +346,9 @@ class ConfigScripts:
         and in directories beside its own, with which it has keys in common: most of them at the
         root, where files of any kind are. Where none is named at all, the nearest script that
         uses keys of this one."""
-        if file.path in self.read_in:
-            return self.read_in[file.path]
+        named = self.files.query.commands.configs.values()
+        if file.path in self.read_in or any(file.path in configs for configs in named):
+            return self.read_in.get(file.path)  # `--train_cfg` names none of a model
         keys, folder = {entry.keys[0] for entry in file.entries}, parent(file.path)
         if not self.read_in:
             fitting = [at for at, m in self.scripts.items() if m.keys and m.keys <= keys]

@@ -406,10 +406,10 @@ def _doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
 
 def _left_out(wrong: Sequence[StatedOutcome]) -> str:
     """The part without which the models of a table were counted, if no wrong number in it is
-    another count: `classifier`."""
-    parts = [_without_parts(o).keys() for o in wrong]
-    shared = set(parts[0]).intersection(*parts[1:]) if len(parts) >= _ALIKE else set()
-    return min(shared, default="")
+    another count; of several the last, which is a head: `classifier`."""
+    parts = [_without_parts(o) for o in wrong]
+    shared = parts[0] if len(parts) >= _ALIKE else {}
+    return next((p for p in reversed(shared) if all(p in other for other in parts)), "")
 
 
 def _without_parts(outcome: StatedOutcome) -> dict[str, int]:
