@@ -22,7 +22,7 @@ from nparam_lint.ground.paths import CONFIG_SUFFIXES, ancestors, is_doc, join, p
 from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from nparam_lint.evidence import EvidenceQuery
 
@@ -170,6 +170,12 @@ def telling_words(configs: Mapping[str, Iterable[str]]) -> dict[str, set[str]]:
     }
 
 
+def likeness_of(path: str, words: Collection[str]) -> tuple[int, int]:
+    """How many of the words stand in a path: first of those without digits, which sizes have."""
+    common = words_of_path(path).intersection(words)
+    return sum(word.isalpha() for word in common), len(common)
+
+
 class Commands:
     """The commands in the texts and shell scripts of a project."""
 
@@ -206,9 +212,9 @@ class Commands:
         reading = [name for name, configs in self.configs.items() if config in configs]
         if not reading:
             telling = telling_words(self.configs)
-            likeness = {name: len(words_of_path(config) & telling[name]) for name in telling}
-            most = max(likeness.values(), default=0)
-            reading = [name for name, number in likeness.items() if number == most > 0]
+            likeness = {name: likeness_of(config, words) for name, words in telling.items()}
+            most = max(likeness.values(), default=(0, 0))
+            reading = [name for name, like in likeness.items() if like == most > (0, 0)]
         return not reading or script in reading or script not in self.configs
 
     @cached_property

@@ -20,7 +20,7 @@ from msgspec import Struct
 from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.syntax import dotted_name, origin, tail
 from nparam_lint.evidence import CommandRun
-from nparam_lint.evidence.commands import Command, telling_words, words_of_path
+from nparam_lint.evidence.commands import Command, likeness_of, telling_words
 from nparam_lint.evidence.config_commands import config_commands
 from nparam_lint.evidence.config_files import ModelNode
 from nparam_lint.evidence.config_libraries import accessed
@@ -368,10 +368,11 @@ class ConfigScripts:
         reading: dict[str, list[str]] = defaultdict(list)
         for path in near:
             reading[self.read_in[path]].append(path)
-        telling, words = telling_words(reading), words_of_path(file.path)
+        telling = telling_words(reading)
 
-        def likeness(path: str) -> tuple[int, int]:
-            return len(words & telling[self.read_in[path]]), len(commonprefix([path, file.path]))
+        def likeness(path: str) -> tuple[int, int, int]:
+            words = likeness_of(file.path, telling[self.read_in[path]])
+            return *words, len(commonprefix([path, file.path]))
 
         nearest = max(near, key=likeness, default="")
         example = self.files.file(nearest) if nearest else None
