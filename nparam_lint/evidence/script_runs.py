@@ -125,9 +125,10 @@ class ScriptRuns:
             words = re.findall(r"\w+", self.files.query.content(config).decode("utf-8", "replace"))
             for name in sorted(self.files.by_name.keys() & words):
                 named += self.files.by_name[name]
-        text = self.files.query.text(script)
-        most = _LOOKED_UP if _LOOKS_UP.search(text) else _NAMED
-        few = [group for group in (named, self.unknown) if len(group) <= most]
+        groups = [(named, _NAMED), (self.unknown, _NAMED)]
+        if _LOOKS_UP.search(self.files.query.text(script)):
+            groups.append((self.wholes, _LOOKED_UP))
+        few = (group for group, most in groups if len(group) <= most)
         return dict.fromkeys(chain(*few), Position(script, 1, 1)) | targets
 
     @cached_property
@@ -136,16 +137,15 @@ class ScriptRuns:
         return find_containment(self.files.discovery).users
 
     @cached_property
+    def wholes(self) -> list[Target]:
+        """The models that nothing tells how they are built, and that are no part of another."""
+        targets = self.files.query.targets
+        return [t for t in targets if t not in self.built and str(t) not in self.parts]
+
+    @cached_property
     def unknown(self) -> list[Target]:
-        """The models that nothing says how to build, and that are no part of another."""
-        query = self.files.query
-        return [
-            target
-            for target in query.targets
-            if target not in self.built
-            and query.needs_arguments(target)
-            and str(target) not in self.parts
-        ]
+        """Those of them that need arguments."""
+        return [*filter(self.files.query.needs_arguments, self.wholes)]
 
 
 def _of_model(words: Sequence[str]) -> tuple[str, ...]:
