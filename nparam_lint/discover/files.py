@@ -256,7 +256,8 @@ def list_below(directory: Path) -> list[str]:
 
     Raises UsageError where it may not be looked into itself.
     """
-    kinds = [f":(icase)*{kind}" for kind in _KINDS]
+    # Not `:(icase)`, by which git finds nothing in folders of folders that it does not track.
+    kinds = ["*" + re.sub("[a-z]", lambda m: f"[{m[0]}{m[0].upper()}]", kind) for kind in _KINDS]
     listed = ask_git(directory, "ls-files", "-co", "--exclude-standard", "-z", "--", *kinds)
     if listed is None or not (listed or ask_git(directory, "check-ignore", "-q", ".") is None):
         return list(_walk(directory))

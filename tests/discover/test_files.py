@@ -74,6 +74,16 @@ def test_git_decides_and_untracked_files_count(
     assert list_files(repository, [repository / path for path in paths], exclude) == expected
 
 
+def test_a_folder_in_a_folder_that_git_does_not_track_is_listed(tmp_path: Path) -> None:
+    git(tmp_path, "init", "-q")
+    inner = tmp_path / "a/b"
+    inner.mkdir(parents=True)
+    (inner / "net.py").write_text("")
+    (inner / "OTHER.PY").write_text("")
+    assert list_files(tmp_path, [inner]) == ["a/b/net.py"]
+    assert {*list_below(inner)} == {"net.py", "OTHER.PY"}
+
+
 def test_imports_may_reach_submodules(repository: Path) -> None:
     assert list_importable(repository) == ["a.py", "libs/sub/b.py", "pkg/b.py", "third/e.py"]
 
