@@ -94,8 +94,9 @@ def with_stated_counts(
     judged = _judged(stating, report, source, candidates)
     report = _with_repeated(report, judged.repeated, source.session)
     outcomes = [*judged.outcomes, *_of_names(judged.names)]
-    with Aside("the settings in rows of tables"):
-        outcomes = row_settings.with_settings(outcomes, source)
+    if any(outcome.count.head_at for outcome in outcomes):
+        with Aside("the settings in rows of tables"):
+            outcomes = row_settings.with_settings(outcomes, source)
     every = [*report.findings, *judged.findings]
     return replace(report, stated=tuple(outcomes), findings=tuple(in_order(every)))
 
