@@ -104,8 +104,8 @@ class Outcomes(Struct, frozen=True):
             if model.measurement.type in around:
                 containing.append(around[model.measurement.type])
             if way and way.kind == "call" and not TEST_FILE.search(way.position.path):
-                # It is larger than whatever has such a part.
-                return model.measurement.modules[0].total > max(containing, default=-1)
+                # It is as large as whatever has such a part, which only wraps it, or larger.
+                return model.measurement.modules[0].total >= max(containing, default=-1)
             return not containing
 
         reports = [replace(model, top_level=is_top_level(model)) for model in reports]
