@@ -37,6 +37,7 @@ from nparam_lint.report.budget_outcomes import (
 from nparam_lint.report.style import plural
 
 _ROWS, _FEW_ROWS = 20, 3  # twice as many, where one level has them
+_ROWS_BESIDE = 8  # what could not be counted
 _BRIEF_TABLES = 2
 _FIRST = 1  # of the models, where nothing is declared: there is a list of all
 _FEW_MODELS = 3  # where one of them has a table
@@ -164,12 +165,14 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
         hidden += [model for model in broken if model.target in alike]
         distinct = [model for model in broken if model.target not in alike]
         hidden += distinct[_BRIEF_TABLES if options.is_brief else _FEW_MODELS :]
+    is_short = is_first and not options.verbose and not_counted.nowhere_counted(report)
+    usual = _ROWS_BESIDE if is_short else _ROWS
     hidden_ids = {id(model) for model in hidden}  # to compare thousands of reports takes minutes
     for model in tables.values():
         measured = model.measurement
         if isinstance(measured, Measured) and id(model) not in hidden_ids:
             how = "" if measured.rung == "meta" else f"counted on {measured.rung}"
-            rows = options.rows or (_FEW_ROWS if options.is_brief else _ROWS)
+            rows = options.rows or (_FEW_ROWS if options.is_brief else usual)
             block = folded_modules.Modules(measured, options.depth, rows, brief=options.is_brief)
             yield Section((block,), model.target, only="text", note=how, closing=options.is_brief)
     if hidden and most != 0:

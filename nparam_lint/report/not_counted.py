@@ -28,9 +28,9 @@ from nparam_lint.report.style import elide_end, first, percent, plural, short_re
 
 Skipped = Sequence[tuple[str, NotMeasured]]
 _PACKAGES = 3
-_MODELS = 6  # without -v
+_MODELS = 4  # without -v
 _FEW = 3  # models that a run names whose budgets it judges
-_RECIPES = 4
+_RECIPES = 2
 _LONGEST = 120  # characters of a reason, without -v
 # By its name no model whose count anyone would state.
 _IS_NO_MODEL = late_pattern(r"(Loss|Criterion|Metric|Transforms?|Augment\w*|Sampler|Scheduler)$")
@@ -82,7 +82,7 @@ def uncounted(report: Report, options: Options) -> Iterator[Block]:
     if hidden := len(stated[_FEW:]):
         yield Text(f"… and {plural(hidden, 'more stated count')} (nparam-lint claims -v)", "dim")
     if is_undeclared(report):
-        yield from _remedy(report, models)
+        yield from _remedy(report, models, len(models) if options.verbose else _RECIPES)
 
 
 def left_aside(report: Report, options: Options) -> Iterator[Block]:
@@ -163,7 +163,7 @@ def _by_reason(skipped: Skipped, verbose: int) -> Skipped:
     return lines
 
 
-def _remedy(report: Report, skipped: Skipped) -> Iterator[Block]:
+def _remedy(report: Report, skipped: Skipped, most: int) -> Iterator[Block]:
     """What to install, and lines to paste into the config."""
     failures = [*(f for _, f in skipped), *(failed.failure for failed in report.failed_ways)]
     lacking = dict.fromkeys(INSTALLED_AS.get(f.package, f.package) for f in failures if f.package)
@@ -185,7 +185,7 @@ def _remedy(report: Report, skipped: Skipped) -> Iterator[Block]:
         yield Text("", kind="verbatim")
         yield Text(sentence)
         yield Text("", kind="verbatim")
-        lines = [table, *(line for _, _, line in recipes[:_RECIPES])]
+        lines = [table, *(line for _, _, line in recipes[:most])]
         yield from (Text(line, "green", "    ", kind="verbatim") for line in lines)
 
 
