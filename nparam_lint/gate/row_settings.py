@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from nparam_lint.discover.definitions import Definition, Parameter
     from nparam_lint.gate.candidates import ProjectSource
 
+    _Values = tuple[str, ...]
+    _Stating = tuple[StatedOutcome, _Values]  # what a row gives
+
 _MOST = 32  # builds
 _AGREEING = 2  # rows with different settings, where their names do not stand above them
 _COLUMNS = 2  # that are called as parameters
@@ -49,6 +52,11 @@ class _Guess(NamedTuple):
     parameters: tuple[str, ...]
     is_named: bool = False
 
+    def target(self, values: _Values) -> str:
+        given = zip(self.parameters, values, strict=True)
+        arguments = ", ".join(f"{name}={value}" for name, value in given)
+        return f"{self.definition.target}({arguments})"
+
 
 def with_settings(outcomes: Iterable[StatedOutcome], source: ProjectSource) -> list[StatedOutcome]:
     """The outcomes, with those of the rows that say settings of a model."""
@@ -58,38 +66,34 @@ def with_settings(outcomes: Iterable[StatedOutcome], source: ProjectSource) -> l
         definitions[model_names.name_key(model_names.called(item.target))].append(item)
     rows = [o for o in outcomes if o.count.is_name and o.count.head_at and o.strength != "certain"]
     tables = grouped(rows, lambda o: (o.position.path, o.count.head_at))
-    calls: dict[tuple[_Guess, tuple[str, ...]], str] = {}  # the targets
-    guesses: list[tuple[_Guess, list[tuple[StatedOutcome, tuple[str, ...]]]]] = []
+    calls: dict[tuple[_Guess, _Values], str] = {}  # the targets
+    guesses: list[tuple[_Guess, list[_Stating]]] = []
     for table in tables.values():
-        stating: dict[_Guess, list[tuple[StatedOutcome, tuple[str, ...]]]] = defaultdict(list)
+        stating: dict[_Guess, list[_Stating]] = defaultdict(list)
         for row in table:
             for guess, values in _guesses(row.count, definitions):
                 stating[guess].append((row, values))
         for guess, stated in stating.items():
             if len({values for _, values in stated}) >= _AGREEING:
                 guesses.append((guess, stated))
-                for _, values in stated:
-                    given = zip(guess.parameters, values, strict=True)
-                    arguments = ", ".join(f"{name}={value}" for name, value in given)
-                    calls[guess, values] = f"{guess.definition.target}({arguments})"
+                calls |= {(guess, values): guess.target(values) for _, values in stated}
     measured = _measured([*calls.items()][:_MOST], source)
-    found: dict[int, StatedOutcome] = {}
+    known: dict[int, StatedOutcome] = {}
     for guess, stated in guesses:
         judged = [
-            (row, values, _judged(row, calls[guess, values], measured.get((guess, values))))
-            for row, values in stated
+            (row, v, _judged(row, calls[guess, v], measured.get((guess, v)))) for row, v in stated
         ]
         agreeing = {values for _, values, o in judged if o and o.verdict == "right"}
         wrong = sum(o is not None and o.verdict == "wrong" for *_, o in judged)
         least = 1 if guess.is_named else max(_AGREEING, wrong + 1)
         if len(agreeing) >= max(least, wrong):
-            found |= {id(row): outcome for row, _, outcome in judged if outcome}
-    return [found.get(id(outcome), outcome) for outcome in outcomes]
+            known |= {id(row): outcome for row, _, outcome in judged if outcome}
+    return [known.get(id(outcome), outcome) for outcome in outcomes]
 
 
 def _guesses(
     count: StatedCount, definitions: Mapping[str, Sequence[Definition]]
-) -> Iterator[tuple[_Guess, tuple[str, ...]]]:
+) -> Iterator[tuple[_Guess, _Values]]:
     """What a row may mean: parameters of a model, and their values."""
     cells = zip(count.heads, count.cells, strict=False)
     columns = {model_names.name_key(head): cell for head, cell in cells if cell}
@@ -108,7 +112,7 @@ def _guesses(
             yield from _numbered(text, numbers, definitions)
 
 
-def _splits(name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _splits(name: str) -> Iterator[tuple[str, _Values]]:
     """A name without the numbers at its end, and these: `WRN-28`, `10`, then `WRN`, `28`, `10`."""
     numbers: list[str] = []
     base = name.removesuffix("x")
@@ -120,8 +124,8 @@ def _splits(name: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _numbered(
-    text: str, numbers: tuple[str, ...], definitions: Mapping[str, Sequence[Definition]]
-) -> Iterator[tuple[_Guess, tuple[str, ...]]]:
+    text: str, numbers: _Values, definitions: Mapping[str, Sequence[Definition]]
+) -> Iterator[tuple[_Guess, _Values]]:
     """What the numbers of a row may be of a model that a text names, which may say a kind of it,
     too: "MobileNet large"."""
     name, _, word = _MODELS.sub("", text).partition(" ")
@@ -160,8 +164,8 @@ def _takes(parameter: Parameter, numbers: Sequence[str]) -> bool:
 
 
 def _measured(
-    calls: Sequence[tuple[tuple[_Guess, tuple[str, ...]], str]], source: ProjectSource
-) -> dict[tuple[_Guess, tuple[str, ...]], Measured]:
+    calls: Sequence[tuple[tuple[_Guess, _Values], str]], source: ProjectSource
+) -> dict[tuple[_Guess, _Values], Measured]:
     candidates = []
     for (guess, _), text in calls:
         path, _, call = text.partition("::")

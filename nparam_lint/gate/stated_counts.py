@@ -379,7 +379,6 @@ def _doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
         for head, inside in tables.items()
         if head and not any(map(_confirms, inside))
     }
-
     left_out = {
         head: _left_out([o for o in inside if o.verdict == "wrong"])
         for head, inside in tables.items()
@@ -408,6 +407,8 @@ def _doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
 def _left_out(wrong: Sequence[StatedOutcome]) -> str:
     """The part without which the models of a table were counted, if no wrong number in it is
     another count; of several the last, which is a head: `classifier`."""
+    if any(o.explanation and not measures.is_of_other_form(o.explanation) for o in wrong):
+        return ""
     parts = [_without_parts(o) for o in wrong]
     shared = parts[0] if len(parts) >= _ALIKE else {}
     return next((p for p in reversed(shared) if all(p in other for other in parts)), "")
