@@ -331,9 +331,10 @@ def _of_names(names: model_names.ModelNames) -> Iterator[StatedOutcome]:
     places = set()
     for models in names.by_key.values():
         model = models[0]
-        match = _SIZE_IN_NAME.search(model.name)
-        if match is None or not all(map(_stands_for_itself, models)):
-            continue
+        matches = [*_SIZE_IN_NAME.finditer(model.name)]
+        if len(matches) != 1 or not all(map(_stands_for_itself, models)):
+            continue  # `CLIP-ViT-39M-Text-19M` names its parts
+        match = matches[0]
         last = re.split("[._p]", match["number"])[-1]  # of `qwen2_5_7b`
         texts = dict.fromkeys((re.sub("[_p]", ".", match["number"]), last))
         readings = tuple(parse_value(text + match["suffix"].upper()) for text in texts)
