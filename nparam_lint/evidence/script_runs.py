@@ -36,6 +36,7 @@ _MOST, _OF_SCRIPT = 24, 6  # runs
 _NAMED = 3  # models of a script that it names and does not call
 _LOOKED_UP = 12  # of one that looks them up by their names
 _LOOKS_UP = late_pattern(r"import_module\(|getattr\(|globals\(\)|\beval\(|__import__\(")
+_SEED = late_pattern(r"(?<!\S)--?(?:\w+[_-])?seed[= ]\S+ ?")
 
 
 class ScriptRuns:
@@ -88,7 +89,8 @@ class ScriptRuns:
         at = Position(script, 1, 1)
         different: dict[object, Command] = {}  # of those that differ in their seeds the first
         for command in filter(_is_whole, self.files.query.commands.of(script)):
-            different.setdefault((_of_model(command.words), command.environ), command)
+            words = _SEED.sub("", " ".join(command.words))
+            different.setdefault((words, command.environ), command)
         for command in different.values():
             given = (word.rpartition("=")[2].removeprefix("./") for word in command.words)
             config = next(filter(self.files.query.commands.is_config, given), "")
@@ -146,23 +148,6 @@ class ScriptRuns:
     def unknown(self) -> list[Target]:
         """Those of them that need arguments."""
         return [*filter(self.files.query.needs_arguments, self.wholes)]
-
-
-def _of_model(words: Sequence[str]) -> tuple[str, ...]:
-    """The words of a command without those for settings of the run, such as `--seed 3`."""
-    kept: list[str] = []
-    is_value = False
-    for word in words:
-        flag, sign, _ = word.partition("=")
-        if flag.startswith("-"):
-            is_of_run = RUN_SETTING.match(flag.lstrip("-").replace("-", "_")) is not None
-            is_value = is_of_run and not sign
-        elif is_value:
-            is_value, is_of_run = False, True
-        else:
-            is_of_run = False
-        kept += [] if is_of_run else [word]
-    return tuple(kept)
 
 
 def _is_whole(command: Command) -> bool:
