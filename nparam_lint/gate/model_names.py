@@ -417,9 +417,10 @@ class ModelNames:
                 return Binding(models, "certain", f"{rest} {name} names it")
         for rest, name in product(count.above, names):  # `plover20_cifar`: "20" below "Plover"
             key = name_key(f"{rest} {name}")
-            longer = [k for k in self.by_key if k.startswith(key) and not k[len(key)].isdigit()]
+            keys = self.by_key if key[-1:].isdigit() else ()
+            longer = [k for k in keys if k.startswith(key) and not k[len(key)].isdigit()]
             models = [model for k in longer for model in self.by_key[k]]
-            if key[-1:].isdigit() and len({m.measured.counts.total for m in models}) == 1:
+            if len({m.measured.counts.total for m in models}) == 1:
                 return Binding(models, "likely", f"{rest} {name} begins its name")
         return None
 

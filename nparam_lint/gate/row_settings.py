@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from itertools import chain, permutations, product
+from itertools import permutations, product
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.count.measured import Measured
@@ -42,6 +42,7 @@ _NUMBER = late_pattern(r"[0-9]+(?:\.[0-9]+)?")
 _FACTOR = late_pattern(r"width|mult|scale|alpha|factor|ratio")  # parameters that take `0.75`
 _SIZE = late_pattern(r"depth|layer|width|widen|growth|cardinality|dim|channels$|^[nkls]$")
 _VERSION = late_pattern(r"V?[0-9]{0,2}", re.IGNORECASE)
+_LONGEST_VERSION = 3  # characters of it
 
 
 class _Guess(NamedTuple):
@@ -61,9 +62,7 @@ class _Guess(NamedTuple):
 def with_settings(outcomes: Iterable[StatedOutcome], source: ProjectSource) -> list[StatedOutcome]:
     """The outcomes, with those of the rows that say settings of a model."""
     outcomes = [*outcomes]
-    definitions: dict[str, list[Definition]] = defaultdict(list)
-    for item in source.discovery.definitions:
-        definitions[model_names.name_key(model_names.called(item.target))].append(item)
+    definitions = _Definitions(source.discovery.definitions)
     rows = [o for o in outcomes if o.count.is_name and o.count.head_at and o.strength != "certain"]
     tables = grouped(rows, lambda o: (o.position.path, o.count.head_at))
     calls: dict[tuple[_Guess, _Values], str] = {}  # the targets
@@ -91,25 +90,57 @@ def with_settings(outcomes: Iterable[StatedOutcome], source: ProjectSource) -> l
     return [known.get(id(outcome), outcome) for outcome in outcomes]
 
 
-def _guesses(
-    count: StatedCount, definitions: Mapping[str, Sequence[Definition]]
-) -> Iterator[tuple[_Guess, _Values]]:
+class _Definitions:
+    """The classes and factories of a project, by what rows and columns may call them."""
+
+    def __init__(self, definitions: Iterable[Definition]) -> None:
+        self.by_name: dict[str, list[Definition]] = defaultdict(list)
+        # By the keys of their parameters; each with the parameter.
+        self.by_parameter: dict[str, list[tuple[Definition, Parameter]]] = defaultdict(list)
+        for definition in definitions:
+            name = model_names.name_key(model_names.called(definition.target))
+            ends = range(len(name), max(len(name) - _LONGEST_VERSION, 0) - 1, -1)
+            for end in (end for end in ends if _VERSION.fullmatch(name[end:])):
+                self.by_name[name[:end]].append(definition)
+            for parameter in definition.parameters or ():
+                key = model_names.name_key(parameter.name)
+                self.by_parameter[key].append((definition, parameter))
+
+    def called(self, text: str) -> Sequence[Definition]:
+        """Those of a name, or of one that goes on with a version: `ReXNetV1`."""
+        key = model_names.name_key(text)
+        return self.by_name.get(key, ()) if key else ()
+
+    def taking(self, columns: Mapping[str, str]) -> Iterator[tuple[Definition, dict[str, str]]]:
+        """Those with parameters that are called as columns are, with what the cells give these."""
+        given: dict[Definition, dict[str, str]] = {}
+        for key, cell in columns.items():
+            for definition, parameter in self.by_parameter.get(key, ()):
+                if text := _value(parameter, cell):
+                    given.setdefault(definition, {})[parameter.name] = text
+        for definition, values in given.items():
+            names = (p.name for p in definition.parameters or ())
+            yield definition, {name: values[name] for name in names if name in values}
+
+
+def _guesses(count: StatedCount, definitions: _Definitions) -> Iterator[tuple[_Guess, _Values]]:
     """What a row may mean: parameters of a model, and their values."""
     cells = zip(count.heads, count.cells, strict=False)
     columns = {model_names.name_key(head): cell for head, cell in cells if cell}
-    named_after = [*_called(model_names.without_brackets(count.names[0]), definitions)]
-    for definition in chain.from_iterable(definitions.values()):
-        parameters = definition.parameters or ()
-        asked = ((p, columns.get(model_names.name_key(p.name), "")) for p in parameters)
-        named = {p.name: text for p, cell in asked if (text := _value(p, cell))}
-        least = 1 if definition in named_after else _COLUMNS
-        if len(named) >= least and {p.name for p in parameters if p.required} <= named.keys():
-            yield _Guess(definition, tuple(named), is_named=True), tuple(named.values())
     name = model_names.without_brackets(count.names[0]).strip()
+    named_after = definitions.called(name)
+    for definition, given in definitions.taking(columns):
+        least = 1 if definition in named_after else _COLUMNS
+        if len(given) >= least and _required(definition) <= given.keys():
+            yield _Guess(definition, tuple(given), is_named=True), tuple(given.values())
     for base, numbers in _splits(name):
         is_of_heading = _NO_NAME.fullmatch(base) is not None
         for text in count.above if is_of_heading else [base]:
             yield from _numbered(text, numbers, definitions)
+
+
+def _required(definition: Definition) -> set[str]:
+    return {p.name for p in definition.parameters or () if p.required}
 
 
 def _splits(name: str) -> Iterator[tuple[str, _Values]]:
@@ -124,27 +155,19 @@ def _splits(name: str) -> Iterator[tuple[str, _Values]]:
 
 
 def _numbered(
-    text: str, numbers: _Values, definitions: Mapping[str, Sequence[Definition]]
+    text: str, numbers: _Values, definitions: _Definitions
 ) -> Iterator[tuple[_Guess, _Values]]:
     """What the numbers of a row may be of a model that a text names, which may say a kind of it,
     too: "MobileNet large"."""
     name, _, word = _MODELS.sub("", text).partition(" ")
-    for definition in _called(name, definitions):
+    for definition in definitions.called(name):
         parameters = definition.parameters or ()
         taking = [p.name for p in parameters if _takes(p, numbers)]
         kinds = [p.name for p in parameters if (p.default or "")[:1] in ("'", '"')]
         given = [((kind,), (repr(word.lower()),)) for kind in kinds] if word else [((), ())]
         for (names, values), chosen in product(given, permutations(taking, len(numbers))):
-            if {p.name for p in parameters if p.required} <= {*names, *chosen}:
+            if _required(definition) <= {*names, *chosen}:
                 yield _Guess(definition, (*names, *chosen)), (*values, *numbers)
-
-
-def _called(text: str, definitions: Mapping[str, Sequence[Definition]]) -> Iterator[Definition]:
-    """The classes and factories of a name, or of one that goes on with a version: `ReXNetV1`."""
-    key = model_names.name_key(text)
-    for name, items in definitions.items():
-        if key and name.startswith(key) and _VERSION.fullmatch(name[len(key) :]):
-            yield from items
 
 
 def _value(parameter: Parameter, cell: str) -> str:
