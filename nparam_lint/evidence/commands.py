@@ -211,11 +211,14 @@ class Commands:
         not named in a command of another script, nor called like those that are."""
         reading = [name for name, configs in self.configs.items() if config in configs]
         if not reading:
-            telling = telling_words(self.configs)
-            likeness = {name: likeness_of(config, words) for name, words in telling.items()}
+            likeness = {s: likeness_of(config, words) for s, words in self._telling.items()}
             most = max(likeness.values(), default=(0, 0))
             reading = [name for name, like in likeness.items() if like == most > (0, 0)]
         return not reading or script in reading or script not in self.configs
+
+    @cached_property
+    def _telling(self) -> dict[str, set[str]]:
+        return telling_words(self.configs)
 
     @cached_property
     def configs(self) -> dict[str, set[str]]:

@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING
 from nparam_lint.discover.source_tree import cached_method, reachable
 from nparam_lint.discover.syntax import dotted_name, parameter_names
 from nparam_lint.evidence.statements import changes, loads
-from nparam_lint.ground.patterns import late_pattern
+from nparam_lint.ground.script_words import FILLS_CONFIG
 
 if TYPE_CHECKING:
     from nparam_lint.evidence.file_calls import CalledFiles
 
 _Global = tuple[str, str]  # the file of an object, and its name there
 _IN_TEXT = ("merge_from_", "_from_file(", "load_config(", "update_config(", "update_cfg(")
-_FILLS = late_pattern(r"(?:^|\.)(?:merge_from_\w+|\w*_from_file|(?:load|update)_(?:config|cfg))$")
 
 
 class GlobalConfigs:
@@ -36,7 +35,7 @@ class GlobalConfigs:
             statements = (n for n in calls.nodes if isinstance(n, ast.Expr) and calls.is_script)
             for node in statements:
                 name = dotted_name(node.value.func) if isinstance(node.value, ast.Call) else ""
-                if not _FILLS.search(name):
+                if not FILLS_CONFIG.search(name):
                     continue
                 for item in self._changed(path, name):
                     places.setdefault(item, f"{path}:{node.lineno}")

@@ -42,16 +42,17 @@ def find_sibling_sizes(files: CalledFiles, told: Sequence[Evidence]) -> Iterator
         owner, method = pairs[0] if len(pairs) == 1 else ("", "")
         family = _FAMILY.match(method)
         symbol = files.names.resolve(evidence.file, owner) if family else None
-        if symbol is None or symbol.kind != "class" or family is None:
+        if not (family and symbol and symbol.kind == "class"):
             continue
-        if (symbol.where, symbol.name, family[1]) in seen:
-            continue
-        seen.add((symbol.where, symbol.name, family[1]))
         functions = files.query.size_names.file(symbol.where).functions
         model = functions.get(f"{symbol.name}.{method}")
-        for function in functions.values() if model else ():
+        sizes = symbol.where, symbol.name, family[1]
+        if model is None or sizes in seen:
+            continue
+        seen.add(sizes)
+        for function in functions.values():
             sibling = function.node.name
-            if (owner, sibling) in called or not (model and _is_alike(function, model)):
+            if (owner, sibling) in called or not _is_alike(function, model):
                 continue
             call = _METHOD.sub(f"{owner}.{sibling}(", evidence.recipe.call or "")
             at = Position(symbol.where, function.node.lineno, function.node.col_offset + 1)

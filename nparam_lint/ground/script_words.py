@@ -117,6 +117,10 @@ WORK_NAMES = frozenset(
 )
 # What sets the values of `cfg` in its own file, as Fast R-CNN and what descends from it have it.
 SETS_CONFIG = late_pattern(r"^((merge_|update_)?(cfg|config)_from_(file|list|yaml|yaml_file))$")
+# What a script calls to fill a config object that other files read.
+FILLS_CONFIG = late_pattern(
+    r"(?:^|\.)(?:merge_from_\w+|\w*_from_file|(?:load|update)_(?:config|cfg))$"
+)
 SETS_VARIABLE = late_pattern(r"(^|\.)environ\.(setdefault|update)$|^os\.putenv$")
 WITH_CHANGES = "with_changes"  # the function of a recipe that does what a script does to a model
 # What torchrun says to the only process that it starts.
