@@ -67,8 +67,7 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     tried = _tried([*distinct.values()], session.settings.ways, query)
     built = {str(evidence.target) for evidence in distinct.values() if not evidence.recipe.is_run}
     candidates: list[Candidate] = []
-    runs: list[Candidate] = []  # they come last: they take longer
-    told_by: set[object] = set()  # one run tells of all its models
+    by_run: list[tuple[Candidate, Evidence]] = []
     untried: Counter[str] = Counter()
     for evidence, is_tried in zip(distinct.values(), tried, strict=True):
         target, way = evidence.target, evidence.way
@@ -83,13 +82,8 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
             target, position, build, definitions=definitions.get(target, []), way=way
         )
         candidates.append(candidate)
-        run = evidence.as_run
-        words = (run.file, run.recipe.setup, *run.recipe.run[:2]) if run else ""
-        if run and (words in told_by or len(told_by) < _RUNS):
-            told_by.add(words)
-            recipe = dataclasses.replace(run.recipe, file=run.file)
-            run_build = dataclasses.replace(build, recipe=recipe)
-            runs.append(replace(candidate, build=run_build, way=run.way, instead_of=candidate))
+        if run := evidence.as_run:
+            by_run.append((candidate, run))
     gaps = {**{t: why for t, why in query.not_followed.items() if t not in built}, **query.gaps}
     in_notebooks = [
         (target, NotMeasured("NPL004", why, "not_tried"))
@@ -98,7 +92,8 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
     ]
     return replace(
         selection,
-        candidates=[*selection.candidates, *candidates, *runs],
+        # The runs come last: they take longer.
+        candidates=[*selection.candidates, *candidates, *_compared(by_run)],
         ways_left=tuple(sorted(untried.items())),
         skipped=[*selection.skipped, *in_notebooks],
         gaps=gaps,
@@ -130,6 +125,26 @@ def _tried(ways: Sequence[Evidence], most: int, query: EvidenceQuery) -> list[bo
         of_target[ways[at].target] += is_other
         tried[at] = not is_other or of_target[ways[at].target] <= most or most == 0
     return tried
+
+
+def _compared(by_run: Sequence[tuple[Candidate, Evidence]]) -> Iterator[Candidate]:
+    """Of candidates, each with the run of its script, what builds them by that run: the first
+    command of each script before the second of any, as one run tells of all its models."""
+
+    def command_of(run: Evidence) -> tuple[str, object]:
+        return run.file, (run.recipe.setup, *run.recipe.run[:2])
+
+    numbers: dict[tuple[str, object], int] = {}  # of the commands of each script
+    of_script: Counter[str] = Counter()
+    for script, words in dict.fromkeys(command_of(run) for _, run in by_run):
+        numbers[script, words] = of_script[script]
+        of_script[script] += 1
+    told_by = {*sorted(numbers, key=numbers.__getitem__)[:_RUNS]}
+    for candidate, run in by_run:
+        if command_of(run) in told_by:
+            recipe = dataclasses.replace(run.recipe, file=run.file)
+            build = dataclasses.replace(candidate.build, recipe=recipe)
+            yield replace(candidate, build=build, way=run.way, instead_of=candidate)
 
 
 def with_ways_of(whole: ProjectSource, selection: Selection) -> Selection:
