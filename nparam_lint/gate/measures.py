@@ -105,6 +105,14 @@ def mebi_for_million(text: str, bounds: Sequence[Bounds], measured: Measured) ->
     return _mistaken(text, bounds, measured, _MISTAKEN[:1])
 
 
+def sizes_in_bytes(amount: int) -> Iterator[int]:
+    """The bytes of so many parameters in a usual dtype; of mebibytes, what their number is taken
+    for: millions of bytes."""
+    for element_size in (2, 4):
+        yield amount * element_size
+        yield amount * element_size * 10**6 // 2**20
+
+
 def _mistaken(
     text: str,
     bounds: Sequence[Bounds],

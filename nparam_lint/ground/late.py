@@ -62,7 +62,9 @@ LATE = frozenset(
     evidence.sources
     evidence.statements
     gate
+    gate.count_verdicts
     gate.dependents
+    gate.doubted_counts
     gate.explanations
     gate.fill_in
     gate.formula_check

@@ -2,7 +2,7 @@
 comments, model cards, results and checkpoints.
 
 Each source is a file here that reads one kind of text. All give the same record, and none knows the
-models: whom a count is about is found out where these are known (`gate/stated_counts.py`). To read
+models: whom a count is about is found out where these are known (`gate/count_verdicts.py`). To read
 a text executes nothing.
 """
 
