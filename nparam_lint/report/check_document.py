@@ -37,7 +37,7 @@ from nparam_lint.report.budget_outcomes import (
 from nparam_lint.report.style import plural
 
 _ROWS, _FEW_ROWS = 20, 3  # twice as many, where one level has them
-_ROWS_BESIDE = 8  # what could not be counted
+_ROWS_BESIDE = 6  # what could not be counted
 _BRIEF_TABLES = 2
 _FIRST = 1  # of the models, where nothing is declared: there is a list of all
 _FEW_MODELS = 3  # where one of them has a table

@@ -28,8 +28,7 @@ from nparam_lint.report.style import elide_end, first, percent, plural, short_re
 
 Skipped = Sequence[tuple[str, NotMeasured]]
 _PACKAGES = 3
-_MODELS = 4  # without -v
-_FEW = 3  # models that a run names whose budgets it judges
+_FEW = 3  # without -v
 _RECIPES = 2
 _LONGEST = 120  # characters of a reason, without -v
 # By its name no model whose count anyone would state.
@@ -61,7 +60,7 @@ def uncounted(report: Report, options: Options) -> Iterator[Block]:
     models.sort(key=lambda item: bool(_IS_NO_MODEL.search(item[0])))
     models.sort(key=lambda item: (item[0] not in report.named, item[1].cause == "not_tried"))
     parts = [item for item in skipped if item[0] not in alone]
-    most = _MODELS if is_undeclared(report) else _FEW if len(models) <= _FEW else 0
+    most = _FEW if is_undeclared(report) or len(models) <= _FEW else 0
     most = len(models) if options.verbose else most
     shown, them = models[:most], "it" if len(skipped) == 1 else "them"
     lists = f" (-v lists {them})" if not shown else ":" if options.verbose else ""
@@ -175,11 +174,14 @@ def _remedy(report: Report, skipped: Skipped, most: int) -> Iterator[Block]:
             f"To count them, install {' and '.join(packages)} for {python}, or name the project's "
             "own interpreter with --python."
         )
-    recipes = [
-        report.recipes[target]
-        for target, _ in skipped
-        if target in report.recipes and not _IS_NO_MODEL.search(target)
+    models = [
+        (target, failure)
+        for target, failure in skipped
+        if target in report.recipes and not (failure.package or _IS_NO_MODEL.search(target))
     ]
+    # A recipe helps less where one is known, and fails.
+    needing = [item for item in models if item[1].cause == "arguments_missing"]
+    recipes = [report.recipes[target] for target, _ in needing or models]
     if recipes:
         (sentence, table, _), *_ = recipes
         yield Text("", kind="verbatim")
