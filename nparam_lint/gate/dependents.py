@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from nparam_lint.gate.candidates import Candidate, ProjectSource
+    from nparam_lint.ground.findings import Finding
 
 # Functions that run a file which no import statement names.
 _COMPUTED = late_pattern(
@@ -48,56 +49,103 @@ def with_dependents(
 
     Raises UsageError for a place that never was, or has no project around it.
     """
-    is_given, tree = within(source.places), _tree(source)
-    outside = [r for r in source.candidates if r.is_declared and not is_given(r.target.location)]
-    at_fault = {f.target.partition("::")[0] or f.position.path for f in source.findings}
-    locations = {*at_fault, *(r.target.built.location for r in outside)}
-    inside = {r.target.built.location for r in outside if r.target.host}  # which may be given
-    files = {at: _file(tree, at) for at in locations if at in inside or not is_given(at)}
-    importers = _importers(tree, files.values())
-    ends = _ends(importers, filter(is_given, tree.files))
-    why = {at: f"depends on {ends[file]}" for at, file in files.items() if file in ends}
-    settings = source.settings
-    configs = {os.path.realpath(path) for path in (settings.config, *settings.extended) if path}
-    for place in source.places:
-        if os.path.realpath(settings.root / place) in configs:  # all models depend on it
-            why = dict.fromkeys(files, f"is configured by {place}")
-            break
-    for candidate in outside:
-        docs = [b.position.path for b in candidate.budgets if b.origin == "docs"]
-        count_in = next((f"has a count in {path}" for path in docs if is_given(path)), "")
-        candidate.because = count_in or why.get(candidate.target.built.location, "")
-    unreached = [r for r in outside if not r.because]
-    unknown = unreached
+    models = _ModelsElsewhere(source)
+    models.explain_by_imports()
+    unknown = [model for model in models.elsewhere if not model.because]
     if paths_read:
-        places = paths_read(unreached, source)
-        unknown = [r for r, place in zip(unreached, places, strict=True) if place is None]
-        for candidate, read_place in zip(unreached, places, strict=True):
-            candidate.because = f"depends on {read_place}" if read_place else ""
-    if unknown:
-        data = _data(source, tree)
-        reached = {*files.values(), *importers}.intersection(tree.files)
-        computed = _ends(importers, (p for p in reached if _COMPUTED.search(tree.source(p))))
-        on = f"may depend on {data or source.places[0]}"
-        for candidate in unknown:
-            recipe, file = candidate.build.recipe, files[candidate.target.built.location]
+        unknown = _not_built_before(unknown, paths_read(unknown, source))
+    models.explain_by_unknown_reads(unknown)
+    dependent = sum(bool(model.because) for model in models.elsewhere)
+    possible = sum(bool(model.because) for model in unknown)
+    return models.narrowed(), Elsewhere(len(models.elsewhere), dependent - possible, possible)
+
+
+class _ModelsElsewhere:
+    """The declared models outside of the given places. `because` of what each depends on these is
+    written into its candidate."""
+
+    def __init__(self, source: ProjectSource) -> None:
+        self.source = source
+        self.is_given = within(source.places)
+        self.tree = _tree(source)
+        self.elsewhere = [
+            r for r in source.candidates if r.is_declared and not self.is_given(r.target.location)
+        ]
+        at_fault = map(_at_fault, source.findings)
+        self.locations = {*at_fault, *(r.target.built.location for r in self.elsewhere)}
+        # A model inside another one is built from the other's file, which may be given.
+        inside = {r.target.built.location for r in self.elsewhere if r.target.host}
+        self.files = {
+            at: _file(self.tree, at)
+            for at in self.locations
+            if at in inside or not self.is_given(at)
+        }
+        self.importers = _importers(self.tree, self.files.values())
+        self.why: dict[str, str] = {}  # by locations
+
+    def explain_by_imports(self) -> None:
+        """What the source says: imports, the config, texts that state counts."""
+        settings, places = self.source.settings, self.source.places
+        ends = _ends(self.importers, filter(self.is_given, self.tree.files))
+        self.why = {
+            at: f"depends on {ends[file]}" for at, file in self.files.items() if file in ends
+        }
+        configs = {os.path.realpath(path) for path in (settings.config, *settings.extended) if path}
+        for place in places:
+            if os.path.realpath(settings.root / place) in configs:  # all models depend on it
+                self.why = dict.fromkeys(self.files, f"is configured by {place}")
+                break
+        for model in self.elsewhere:
+            docs = (b.position.path for b in model.budgets if b.origin == "docs")
+            count_in = next((f"has a count in {path}" for path in docs if self.is_given(path)), "")
+            model.because = count_in or self.why.get(model.target.built.location, "")
+
+    def explain_by_unknown_reads(self, unknown: Sequence[Candidate]) -> None:
+        """Of models of which no build has told what they read: they may depend on data, and on what
+        is imported by a computed name."""
+        if not unknown:
+            return
+        data = _data(self.source, self.tree)
+        reached = {*self.files.values(), *self.importers}.intersection(self.tree.files)
+        computing = (path for path in reached if _COMPUTED.search(self.tree.source(path)))
+        computed = _ends(self.importers, computing)
+        on = f"may depend on {data or self.source.places[0]}"
+        for model in unknown:
+            recipe, file = model.build.recipe, self.files[model.target.built.location]
             if data is not None or "import" in f"{recipe.setup} {recipe.call}" or file in computed:
-                candidate.because = f"{on}: what it reads is known once it is built"
-    dependent = [r for r in outside if r.because]
-    in_scope = {*why, *filter(is_given, locations), *(r.target.location for r in dependent)}
-    in_scope |= {r.target.built.location for r in dependent}
-    narrowed = replace(
-        source,
-        candidates=[r for r in source.candidates if is_given(r.target.location) or r.because],
-        findings=[
-            f
-            for f in source.findings
-            if (f.target.partition("::")[0] or f.position.path) in in_scope
-            or is_given(f.position.path)
-        ],
-    )
-    possible = sum(bool(r.because) for r in unknown)
-    return narrowed, Elsewhere(len(outside), len(dependent) - possible, possible)
+                model.because = f"{on}: what it reads is known once it is built"
+
+    def narrowed(self) -> ProjectSource:
+        """The source without the models that depend on none of the places."""
+        dependent = [r for r in self.elsewhere if r.because]
+        in_scope = {*self.why, *filter(self.is_given, self.locations)}
+        in_scope |= {r.target.location for r in dependent}
+        in_scope |= {r.target.built.location for r in dependent}
+        return replace(
+            self.source,
+            candidates=[
+                r for r in self.source.candidates if self.is_given(r.target.location) or r.because
+            ],
+            findings=[
+                f
+                for f in self.source.findings
+                if _at_fault(f) in in_scope or self.is_given(f.position.path)
+            ],
+        )
+
+
+def _at_fault(finding: Finding) -> str:
+    return finding.target.partition("::")[0] or finding.position.path
+
+
+def _not_built_before(
+    models: Sequence[Candidate], read_places: Sequence[str | None]
+) -> list[Candidate]:
+    """Those of the models of which no earlier build has told what it read; the others are told
+    which of the places that was."""
+    for model, place in zip(models, read_places, strict=True):
+        model.because = f"depends on {place}" if place else ""
+    return [model for model, place in zip(models, read_places, strict=True) if place is None]
 
 
 def that_reach(location: str, source: ProjectSource) -> list[Candidate]:
