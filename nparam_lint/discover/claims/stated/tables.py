@@ -74,7 +74,7 @@ def counts_in_table(
     for grid in (rows, turned):
         heads = (n for n, row in enumerate(grid[:3]) if _is_head(row))
         if (start := next(heads, None)) is not None:
-            yield from _counts_below(grid[start], grid[start + 1 :], above)
+            yield from _Table(grid[start], grid[start + 1 :], above).counts()
             return
 
 
@@ -83,69 +83,93 @@ def _is_head(row: Sequence[GridCell]) -> bool:
     return is_of_counts and not any(readings_of(cell.text) for cell in row)
 
 
-def _counts_below(
-    head: Sequence[GridCell], rows: Sequence[Sequence[GridCell]], above: tuple[str, ...]
-) -> Iterator[StatedCount]:
-    counts = [(n, *part) for n, cell in enumerate(head) for part in _count_parts(cell.text)]
-    labels = [cell.text.strip(" *_`") for cell in head]
-    below = [row for row in rows if len(row) == len(head)]
-    is_downstream = any(_DOWNSTREAM.search(cell.text) for cell in head)
-    of_parts = [
-        n for n, label in enumerate(labels) if _is_of_part(label, [row[n] for row in below])
-    ]
-    is_of_part = bool(of_parts) or is_downstream
-    name_columns = _name_columns(labels, below)
-    if not name_columns and not is_downstream:
-        name_columns = [n for n in of_parts if _BACKBONE.fullmatch(labels[n])]
-    if not name_columns and not of_parts:
-        columns = {n for n, *_ in counts}
-        free = (n for n, label in enumerate(labels) if n not in columns)
-        name_columns = [n for n in free if not is_of_another(labels[n])][:1]
-    together = name_columns
-    if len(name_columns) == 1:  # "Slow | R50" may be a name, too
-        behind = name_columns[0] + 1
-        is_word = behind < len(head) and all(row[behind].text[:1].isalpha() for row in below)
-        together = [*name_columns, behind] if is_word else []
-    others = (label for n, label in enumerate(labels) if n not in name_columns[:1])
-    is_varied = any(map(_VARIED.fullmatch, others))
-    last = ""  # a cell over several rows names the model once
-    stated: list[tuple[int, StatedCount]] = []
-    for row in below:
-        names: list[str] = []
-        for n in name_columns:
-            names += [row[n].text, *_links(row[n])]
-        if len(together) > 1 and row[together[0]].text:
-            names.append(" ".join(row[n].text for n in together))
-        names = [name for name in names if name.strip()] or [last]
-        last = names[0]
-        if not names[0]:
-            continue
-        if setting := next(filter(_SETTING.fullmatch, (cell.text for cell in row)), ""):
-            names[0] += f" ({setting})"
-        # In a column of its own a link may lead to the config: `[config](configs/a.yaml)`; or it
-        # is called as the model is: `[resnet18_k3](https://…)`.
-        for n, cell in enumerate(row):
-            if n not in name_columns and (links := _links(cell)):
-                names += [*links, *([cell.text] if _CALLED.fullmatch(cell.text) else [])]
-        for n, part, of, unit in counts:
-            cell = row[n]
-            texts = cell.text.split("/") if of > 1 else [cell.text]
-            text = texts[part].strip(_MARKS) if len(texts) == of else ""
-            if readings := readings_of(text, unit):
-                count = _count(cell, text, readings, head[n], names, above)
-                stated.append((n, replace(count, cells=tuple(cell.text for cell in row))))
-    values: dict[tuple[int, str], set[object]] = {}
-    for n, count in stated:
-        values.setdefault((n, count.names[0]), set()).add(count.readings)
-    heads = tuple(cell.text for cell in head)
-    # Functions and methods have a few parameters.
-    few = {n for n, _, _, unit in counts if not unit}
-    few -= {n for n, count in stated if not re.match("[0-9] ", count.text)}
-    for n, count in stated:
-        if n in few:
-            continue
-        is_shared = is_varied or len(values[n, count.names[0]]) > 1
-        yield replace(count, shares_name=is_shared, of_larger=is_of_part, heads=heads)
+class _Table:
+    """The rows below the head of a table; `above`: the heading over it."""
+
+    def __init__(
+        self, head: Sequence[GridCell], rows: Sequence[Sequence[GridCell]], above: tuple[str, ...]
+    ) -> None:
+        self.head = head
+        self.above = above
+        self.rows = [row for row in rows if len(row) == len(head)]
+        self.labels = [cell.text.strip(" *_`") for cell in head]
+        self.counted = [
+            (n, *part) for n, cell in enumerate(head) for part in _count_parts(cell.text)
+        ]
+        self.is_downstream = any(_DOWNSTREAM.search(cell.text) for cell in head)
+        self.of_parts = [
+            n
+            for n, label in enumerate(self.labels)
+            if _is_of_part(label, [row[n] for row in self.rows])
+        ]
+        self.naming = self._naming()
+
+    def _naming(self) -> list[int]:
+        """The columns that name the models."""
+        naming = _name_columns(self.labels, self.rows)
+        if not naming and not self.is_downstream:
+            naming = [n for n in self.of_parts if _BACKBONE.fullmatch(self.labels[n])]
+        if not naming and not self.of_parts:
+            columns = {n for n, *_ in self.counted}
+            free = (n for n, label in enumerate(self.labels) if n not in columns)
+            naming = [n for n in free if not is_of_another(self.labels[n])][:1]
+        return naming
+
+    def _named_rows(self) -> Iterator[tuple[Sequence[GridCell], list[str]]]:
+        """Each row with the names of its model, the first of which is what it is called by."""
+        together = self.naming
+        if len(together) == 1:  # "Slow | R50" may be a name, too
+            behind = together[0] + 1
+            is_word = behind < len(self.head)
+            is_word = is_word and all(row[behind].text[:1].isalpha() for row in self.rows)
+            together = [*together, behind] if is_word else []
+        last = ""  # a cell over several rows names the model once
+        for row in self.rows:
+            names: list[str] = []
+            for n in self.naming:
+                names += [row[n].text, *_links(row[n])]
+            if len(together) > 1 and row[together[0]].text:
+                names.append(" ".join(row[n].text for n in together))
+            names = [name for name in names if name.strip()] or [last]
+            last = names[0]
+            if not last:
+                continue
+            if setting := next(filter(_SETTING.fullmatch, (cell.text for cell in row)), ""):
+                names[0] += f" ({setting})"
+            # In a column of its own a link may lead to the config: `[config](configs/a.yaml)`; or
+            # it is called as the model is: `[resnet18_k3](https://…)`.
+            for n, cell in enumerate(row):
+                if n not in self.naming and (links := _links(cell)):
+                    names += [*links, *([cell.text] if _CALLED.fullmatch(cell.text) else [])]
+            yield row, names
+
+    def _stated(self) -> Iterator[tuple[int, StatedCount]]:
+        """The counts, each with its column."""
+        for row, names in self._named_rows():
+            cells = tuple(cell.text for cell in row)
+            for n, part, of, unit in self.counted:
+                texts = cells[n].split("/") if of > 1 else [cells[n]]
+                text = texts[part].strip(_MARKS) if len(texts) == of else ""
+                if readings := readings_of(text, unit):
+                    count = _count(row[n], text, readings, self.head[n], names, self.above)
+                    yield n, replace(count, cells=cells)
+
+    def counts(self) -> Iterator[StatedCount]:
+        stated = [*self._stated()]
+        values: dict[tuple[int, str], set[object]] = {}
+        for n, count in stated:
+            values.setdefault((n, count.names[0]), set()).add(count.readings)
+        # Functions and methods have a few parameters.
+        few = {n for n, _, _, unit in self.counted if not unit}
+        few -= {n for n, count in stated if not re.match("[0-9] ", count.text)}
+        others = (label for n, label in enumerate(self.labels) if n not in self.naming[:1])
+        is_varied = any(map(_VARIED.fullmatch, others))
+        is_of_part = bool(self.of_parts) or self.is_downstream
+        heads = tuple(cell.text for cell in self.head)
+        for n, count in stated:
+            if n not in few:
+                is_shared = is_varied or len(values[n, count.names[0]]) > 1
+                yield replace(count, shares_name=is_shared, of_larger=is_of_part, heads=heads)
 
 
 def _name_columns(labels: Sequence[str], below: Sequence[Sequence[GridCell]]) -> list[int]:
