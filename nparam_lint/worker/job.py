@@ -303,18 +303,10 @@ class ModelBuild:
         is_checked = bool(doubt or self.job.ask.points)  # a job without points came before
         is_lost = STATE.read_values and STATE.shrank and name == RUNGS[1] and not is_checked
         if is_lost and self.total_on(RUNGS[-1]) != total:
-            reason = "it depends on the values of large tensors"
-            raise NextRung([{"device": n.split()[0], "reason": reason} for n in SKIPPING])
-        for number in (1, 2, 3) if not is_checked and drew(before, after) else ():
-            seed(torch, number)
-            next_total = self.total_on(name)
-            is_seeded = number == 1 and torch.equal(after[2], random_state(torch)[2])
-            # What it draws depends on what the initialisers before have drawn.
-            if is_seeded and name != RUNGS[-1] and self.total_on(RUNGS[-1]) != total:
-                reason = "its widths depend on what its initialisers draw"
-                raise NextRung([{"device": n.split()[0], "reason": reason} for n in SKIPPING])
-            if next_total != total:
-                raise self.in_doubt(count, text, name, number)
+            raise NextRung(not_skipping("it depends on the values of large tensors"))
+        is_random = not is_checked and drew(before, after)
+        if number := is_random and self.other_seed(name, total, after):
+            raise self.in_doubt(count, text, name, number)
         if STATE.saw_meta and name == RUNGS[0] and self.job.build.device != "cpu" and not doubt:
             self.check_on_cpu(count, text)
         if not (is_checked or self.recipe.is_run):  # most scripts ask for a GPU, to train on it
@@ -332,6 +324,20 @@ class ModelBuild:
         resolved = resolve_names(names, call.arguments, model, call.function)
         result["names"], result["known_names"] = resolved
         return result
+
+    def other_seed(self, name, total, after):
+        """A seed with which a model that draws random numbers has another count; 0 where it has the
+        same. `after`: the state of the generators after the build that gave the total."""
+        for number in (1, 2, 3):
+            seed(self.torch, number)
+            next_total = self.total_on(name)
+            is_seeded = number == 1 and self.torch.equal(after[2], random_state(self.torch)[2])
+            # What it draws depends on what the initialisers before have drawn.
+            if is_seeded and name != RUNGS[-1] and self.total_on(RUNGS[-1]) != total:
+                raise NextRung(not_skipping("its widths depend on what its initialisers draw"))
+            if next_total != total:
+                return number
+        return 0
 
     def count(self, model):
         return Count(self.originals, model, self.origins, self.recipe.experts_per_token)
@@ -475,6 +481,11 @@ def device_failure(doubt, what):
     reason = f"{doubt['text']} looks at the device that it is built on (at {where}), and {what}"
     hint = "make the constructor build the same model on every device: it is counted on meta"
     return Failure("NPL004", "device", reason, hint=hint, source=where)
+
+
+def not_skipping(reason):
+    """Why nothing is counted on the rungs on which initialisers do nothing."""
+    return [{"device": name.split()[0], "reason": reason} for name in SKIPPING]
 
 
 def failed_devices(failures):
