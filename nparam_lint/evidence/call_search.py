@@ -306,6 +306,12 @@ class CallSearch:
         conditions = "\n".join(re.findall(r"\bif\b[^\n]*|\[[^\]\n]*\]", self.text_of(target)))
         return self.has_argument(target, option) or is_read(option, conditions)
 
+    @cached_method
+    def texts_compared(self, target: Target, option: str) -> list[str]:
+        """The texts that what makes a model compares an option with."""
+        pattern = rf"\.{re.escape(option)}\s*==\s*(['\"])([\w.-]+)\1"
+        return [*dict.fromkeys(text for _, text in re.findall(pattern, self.text_of(target)))]
+
     def has_argument(self, target: Target, name: str) -> bool:
         return any(parameter.name == name for parameter in self.query.parameters_of(target))
 

@@ -307,12 +307,20 @@ class OptionWays:
             is_used = is_direct or (self.is_whole and self.search.decides(self.target, name))
             if not is_used:
                 continue
-            choices = () if RUN_SETTING.match(name) else variants(option)
+            choices = () if RUN_SETTING.match(name) else self.variants(name, option)
             for words in dict.fromkeys((*choices, *self.keys_for(name, option))):
                 with suppress(NoWay):
                     given = tuple(w for each in {**self.chosen, name: words}.values() for w in each)
                     note = f"with {' '.join(words)}"
                     yield FilledIn(self.filled({name: words}), note, Command(given, ""))
+
+    def variants(self, name: str, option: ast.Call) -> Iterator[tuple[str, ...]]:
+        """The words for each value that an option offers beside its default, or that its default is
+        one of where it is compared: `elif params.encoder == "resnet50"`."""
+        yield from variants(option)
+        texts, default = self.search.texts_compared(self.target, name), default_text(option)
+        if default in texts:
+            yield from (words_for(option, text) for text in texts if text != default)
 
     def beside(self) -> Iterator[tuple[Command, str]]:
         """The first command that names a config by its stem, or by a name without its folder, with
