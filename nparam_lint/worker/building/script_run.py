@@ -11,11 +11,12 @@ import random
 import signal
 import sys
 import types
+from traceback import walk_tb
 
 from ...ground.script_words import FAILS_HERE, FIRST_OF
 from ..state import STATE
 from ..tracing.failures import Failure
-from ..tracing.project_paths import is_ours, relative
+from ..tracing.project_paths import in_packages, is_ours, relative
 from .absent_files import watched_files
 from .definitions import mark_definitions
 from .left_out import ScriptEnds, leave_out
@@ -83,6 +84,12 @@ def size_of(model):
         return None
 
 
+def is_early(exit):
+    """Whether the script has ended itself; click ends each command so, when it is done."""
+    *_, (frame, _) = walk_tb(exit.__traceback__)
+    return not in_packages(frame.f_code.co_filename)
+
+
 class Wanted:
     """What a `job` looks for in a run: the first model of the class, or of the function, `qualname`
     in the file `location`."""
@@ -139,7 +146,7 @@ class ScriptRun:
             raise failures[0][1]
         if model is None:
             words = f" {ending}".rstrip() if isinstance(ending, ScriptEnds) else ""
-            is_sure = not (words or isinstance(ending, SystemExit))
+            is_sure = not (words or (isinstance(ending, SystemExit) and is_early(ending)))
             is_sure = is_sure and any(map(self.is_other_model, self.made))
             raise Failure("NPL004", "not_a_model" if is_sure else "raised", makes_none + words)
         if failures:
