@@ -66,9 +66,17 @@ def count_in_turn(
 
 def settled(candidates: Sequence[Candidate], answers: Mapping[int, _Measurement]) -> set[int]:
     """The numbers of the candidates that are not told. What a run confirms is not as doubtful as it
-    was."""
+    was, and of a run that is told the place is the line of the script that made the model."""
     left_out = _settled_ways(candidates, answers)
-    return left_out | _needless_runs(candidates, answers, left_out)
+    left_out |= _needless_runs(candidates, answers, left_out)
+    for number, candidate in enumerate(candidates):
+        answer, way = answers[number], candidate.way
+        is_run = candidate.build.recipe.is_run and number not in left_out
+        if is_run and way and way.kind == "call" and isinstance(answer, Measured):
+            path, _, line = (answer.modules[0].source or "").rpartition(":")
+            if path == way.position.path and int(line) != way.position.line:
+                candidate.way = replace(way, position=Position(path, int(line)))
+    return left_out
 
 
 def _settled_ways(candidates: Sequence[Candidate], answers: Mapping[int, _Measurement]) -> set[int]:
