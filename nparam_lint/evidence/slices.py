@@ -238,11 +238,13 @@ class Slice(StatementSlice):
 
     def check_heirs(self, owner: ast.ClassDef, name: str) -> None:
         """Raise NoWay where only classes that inherit from one are made, and one of them has a
-        method or an attribute of this name of its own."""
+        method of this name, or an attribute `self.name`, of its own."""
         for heir in self.text.made_instead(owner):
-            own = methods_of(heir).keys() | {n for node in heir.body for n in stores(node)}
-            if name in own:
-                raise NoWay(f"{heir.name} has a {name} of its own")
+            methods = methods_of(heir)
+            own = methods.keys() | {n for node in heir.body for n in stores(node)}
+            changed = (stores(node) | changes(node) for m in methods.values() for node in m.body)
+            if name.removeprefix("self.") in own or any(name in names for names in changed):
+                raise NoWay(f"{heir.name} has a {name.removeprefix('self.')} of its own")
 
     def header(self, frame: Frame, need: set[str], is_set: bool) -> list[ast.stmt]:
         owner = frame.owner
@@ -533,6 +535,8 @@ class Slice(StatementSlice):
         if not isinstance(owner, ast.ClassDef) or self.owners - {owner.name}:
             raise NoWay("self")
         owner = self.made(owner)
+        for attribute in sorted(attributes):
+            self.check_heirs(owner, attribute)
         self.owners.add(owner.name)
         need -= attributes
         statements: list[ast.stmt] = []
