@@ -403,6 +403,9 @@ class OptionWays:
         if not any(READS_WORDS.search(text) for text in (self.home.text.text, self.text_of_call)):
             return None
         nodes = [*self.statements, ast.Expr(self.call)]
+        called = (tail(dotted_name(call.func)) for node in nodes for call in calls_in(node))
+        if any(name in PARSES for name in called):  # `parser.parse_args(sys.argv[1:])`
+            return None
         return [] if READS_WORDS.search(source_of(nodes)) else None
 
     @cached_property

@@ -28,7 +28,7 @@ def count_in_turn(
     requests: Sequence[tuple[Candidate, Ask]], source: ProjectSource, meanwhile: Callable[[], None]
 ) -> Answers:
     """As `count_models`, but runs come last, and for a limited time. Of those of one script for a
-    model the first comes before the others: where it does not come to a model, they are taken to
+    model the first comes before the others: where it does not come to any model, they are taken to
     fail alike."""
     first_of: dict[object, int] = {}
     later: dict[int, int] = {}  # to the first
@@ -55,8 +55,14 @@ def count_in_turn(
             if isinstance(answer, NotMeasured) and answer.cause == "not_tried":
                 session.inputs.is_complete = False  # the next run may come to it
 
-    count([*first_of.values()])
-    count([number for number, first in later.items() if _comes_to_model(found[first])])
+    def command_of(number: int) -> tuple[object, ...]:
+        recipe = requests[number][0].build.recipe
+        return recipe.file, *recipe.run[:2]
+
+    firsts = [*first_of.values()]
+    count(firsts)
+    come_to_models = {command_of(number) for number in firsts if _comes_to_model(found[number])}
+    count([number for number, first in later.items() if command_of(first) in come_to_models])
     answers.measurements = {
         number: found[number] if number in found else found[later[number]]
         for number in range(len(requests))
@@ -143,22 +149,31 @@ def _needless_runs(
     candidates: Sequence[Candidate], answers: Mapping[int, _Measurement], left_out: set[int]
 ) -> set[int]:
     """The runs, in place of no way, that give what is told already, or fail after a way was told of
-    their script."""
+    their script; and those that fail of a model that another command of it makes."""
     needless: set[int] = set()
     totals: dict[Target, set[int]] = defaultdict(set)
     told_of: set[tuple[Target, str]] = set()  # targets with scripts, without runs
+    made_by: set[tuple[Target, str | None]] = set()  # the same by runs
+    failed: list[int] = []
     for number, candidate in enumerate(candidates):
-        answer = answers[number]
-        if not (candidate.way and isinstance(answer, Measured)) or number in left_out:
+        answer, recipe = answers[number], candidate.build.recipe
+        if candidate.way is None or number in left_out:
             continue
-        target = candidate.target
-        if candidate.build.recipe.is_run and candidate.instead_of is None:
+        target, is_run = candidate.target, recipe.is_run and candidate.instead_of is None
+        if not isinstance(answer, Measured):
+            failed += [number] if is_run else []
+            continue
+        if is_run:
             is_known = answer.counts.total in totals[target] and candidate.way.kind == "call"
             is_doubtful = (target, candidate.location) in told_of and not _is_sure(answer)
             needless.update([number] if is_known or is_doubtful else [])
+            made_by.add((target, recipe.file))
         else:
             told_of.add((target, candidate.way.position.path))
         totals[target].add(answer.counts.total)
+    for number in failed:
+        if (candidates[number].target, candidates[number].build.recipe.file) in made_by:
+            needless.add(number)
     return needless
 
 
