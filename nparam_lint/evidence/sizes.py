@@ -98,7 +98,8 @@ class _Sizes:
             if item.kind != "factory" or self.query.needs_arguments(factory):
                 continue
             function = self.size_names.file(item.path).functions.get(item.qualname)
-            for product in self.products(function)[:1] if function else ():
+            products = self.products(function) if function else []
+            for product in products if len(products) == 1 else ():
                 target = Target(product.where, product.name)
                 if target in self.query.targets and self.query.needs_arguments(target):
                     makers.setdefault(target, []).append(item)
