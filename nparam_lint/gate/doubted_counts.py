@@ -27,9 +27,10 @@ def doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
     there with the right count, too, is that of a variant of the model: on other data, or in another
     table; below another heading nothing is said of it. A table of several models, of which none is
     right and no number is another count of its model, is about something else; of a number that is
-    far from its model's, nothing is said."""
+    far from its model's, nothing is said. One whose numbers are all fused counts states these."""
     outcomes = [*of_file]
     rows = [o for o in outcomes if o.count.is_name and o.model]
+    fused = {table for table, inside in grouped(rows, table_of).items() if _are_fused(inside)}
     # Names with right counts, and the headings below which these are certain.
     right: dict[tuple[str, Selector, str], set[tuple[str, ...]]] = {}
     for o in rows:
@@ -56,7 +57,8 @@ def doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
             explanation = measures.without_part("this", part, _without_parts(o)[part])
             return replace(o, strength="likely", explanation=explanation)
         headings = right.get((o.model.target, o.count.selector, o.name))
-        if headings is not None or (head and of_others.get(head)):
+        is_of_variant = headings is not None or table_of(o) in fused
+        if is_of_variant or (head and of_others.get(head)):
             o = replace(o, strength="likely")
         is_of_other_data = bool(headings and o.count.above not in headings)
         is_other = head in of_others and o.strength == "likely"
@@ -65,6 +67,26 @@ def doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
         return StatedOutcome(o.position, o.count) if is_left else o
 
     return [*map(told, outcomes)]
+
+
+def table_of(outcome: StatedOutcome) -> tuple[str, object]:
+    """What a stated count stands in: a table, or a file outside of its tables."""
+    return outcome.position.path, outcome.count.head_at
+
+
+def _are_fused(inside: Sequence[StatedOutcome]) -> bool:
+    """Whether each of several numbers in a table is its model's fused count, those that are right
+    among them, if that is known."""
+    fits: list[bool] = []
+    for outcome in inside:
+        measured, bounds = outcome.model and outcome.model.measurement, outcome.count.bounds()
+        if not isinstance(measured, Measured):
+            continue
+        if measured.fused is not None:
+            fits.append(any(measured.fused in admitted for admitted in bounds))
+        elif outcome.verdict == "wrong":
+            fits.append(measures.is_fused(bounds, measured))
+    return len(fits) >= _ALIKE and all(fits)
 
 
 def _left_out(wrong: Sequence[StatedOutcome]) -> str:

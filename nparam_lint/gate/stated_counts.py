@@ -32,6 +32,7 @@ from nparam_lint.gate.report import StatedOutcome, with_findings
 from nparam_lint.ground.errors import Aside, UsageError
 from nparam_lint.ground.facts import digest
 from nparam_lint.ground.findings import finding
+from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.lines import lines_of
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.paths import DOC_SUFFIXES, relative_path, within
@@ -132,13 +133,15 @@ def _stating(session: Session, in_scope: Callable[[str], object]) -> Stating:
 def _judged(
     stating: Stating, report: Report, source: ProjectSource, candidates: Iterable[Candidate]
 ) -> _Judged:
-    """What comes of the counts of some files by the models of a report; of a model that a wrong
-    number may be about, also by what it has when it is fused. `candidates`: what was built for the
-    report."""
+    """What comes of the counts of some files by the models of a report; of the models of a table in
+    which one number is wrong, also by what they have when they are fused. `candidates`: what was
+    built for the report."""
     judged = _compared(
         stating, report, model_names.ModelNames(report, source.discovery.definitions), source
     )
-    doubted = {o.model.bare for o in judged.outcomes if o.verdict == "wrong" and o.model}
+    tables = grouped(judged.outcomes, doubted_counts.table_of).values()
+    doubted_tables = (rows for rows in tables if any(o.verdict == "wrong" for o in rows))
+    doubted = {o.model.bare for rows in doubted_tables for o in rows if o.model}
     builds = {(str(candidate.target), candidate.way): candidate for candidate in candidates}
     measured = {
         number: (builds[model.target, model.way], answer)

@@ -6,8 +6,9 @@ import contextlib
 import copy
 import inspect
 
-# Of RepVGG, of MobileOne and FastViT, of LeViT and YOLO.
-METHODS = ("switch_to_deploy", "reparameterize", "fuse")
+# Of RepVGG, of MobileOne and FastViT, of LeViT and YOLO, of RT-DETR: the whole, and its parts.
+WHOLE = "deploy"
+METHODS = ("switch_to_deploy", "reparameterize", "fuse", WHOLE, "convert_to_deploy")
 
 
 def fusing_methods(kinds):
@@ -40,6 +41,8 @@ def fused(torch, module):
     result = getattr(module, name)() if name else None
     if isinstance(result, torch.nn.Module):
         module = result
+    if name == WHOLE:
+        return module
     for path, child in list(module.named_children()):
         replacement = fused(torch, child)
         if replacement is not child:
