@@ -28,6 +28,7 @@ OF_ANOTHER = "this is what "  # so begins what is said of a number that is anoth
 _SIZE_IN_NAME = late_pattern(  # of `yoloe-11m` it is another m
     r"(?<![A-Za-z0-9.])(?<!yoloe-)(?P<number>[0-9]+(?:[._p][0-9]+)?)(?P<suffix>[mMbB])(?![A-Za-z0-9])"
 )
+_OF_EXPERTS = late_pattern(r"moe|expert", re.IGNORECASE)  # beside the size of the dense model
 _ROUNDED = Fraction(3, 2)
 _ROUNDED_UP = Fraction(1005, 1000)
 # Folders, headings and heads of columns: the model in the row is often a part of what is counted.
@@ -238,7 +239,8 @@ def sizes_in_names(names: ModelNames) -> Iterator[StatedOutcome]:
     for models in names.by_key.values():
         model = models[0]
         matches = [*_SIZE_IN_NAME.finditer(model.name)]
-        if len(matches) != 1 or not all(map(_stands_for_itself, models)):
+        is_of_parts = len(matches) != 1 or _OF_EXPERTS.search(model.name)
+        if is_of_parts or not all(map(_stands_for_itself, models)):
             continue  # `CLIP-ViT-39M-Text-19M` names its parts
         match = matches[0]
         last = re.split("[._p]", match["number"])[-1]  # of `qwen2_5_7b`
@@ -247,6 +249,8 @@ def sizes_in_names(names: ModelNames) -> Iterator[StatedOutcome]:
         amounts = [m.measured.counts.total for m in models]
         sizes = [value.bounds().declared or 0 for value in readings]
         if any(is_about(n, size) for size in sizes for n in amounts):
+            continue
+        if match["suffix"] == "b" and _has_blocks(model, match["number"]):
             continue
         at = model.report.way.position if model.report.way else model.report.position
         count = StatedCount(model.name, readings, Selector("total"), at.line, at.column)
@@ -264,6 +268,14 @@ def _stands_for_itself(model: NamedModel) -> bool:
     """Whether a model is no part of others, or one that has a size."""
     way = model.report.way
     return model.report.top_level or (way is not None and way.kind == "size")
+
+
+def _has_blocks(model: NamedModel, number: str) -> bool:
+    """Whether a model has so many parts of one kind: `vit_16b` is no 16 billion."""
+    last = f".{int(number) - 1}" if number.isdigit() else ""
+    paths = {row.path for row in model.measured.modules}
+    lists = {path.removesuffix(last) for path in paths if last and path.endswith(last)}
+    return any(f"{path}.{number}" not in paths for path in lists)
 
 
 def is_about(amount: int, stated: int | Fraction) -> bool:

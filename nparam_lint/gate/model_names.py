@@ -116,7 +116,11 @@ _STATES = late_pattern(
     re.IGNORECASE | re.VERBOSE,
 )
 _IN_BRACKETS = late_pattern(r"[`*_\s]*\(\s*[~≈]?")
-_BEFORE_BRACKET = late_pattern(r"(?<![\w./+-])([A-Za-z][\w./+-]*)[`*_ ]*\(\s*[~≈]?$")
+_BEFORE_NUMBER = late_pattern(  # `ViT-Large (DeiT-III, ~`, `a ViT-L model with about`
+    r"""(?<![\w./+-])([A-Za-z][\w./+-]*)[`*_ ]*(?:\s(?:model|network))?\s*
+    (?:\((?:[^()]*,)?|\bwith\b)\s*(?:about|around|roughly|over|[~≈])?\s*$""",
+    re.IGNORECASE | re.VERBOSE,
+)
 _NUMBER = rf"(?:(?:{ABOUT}|{LIMITS})\s+)?\S+(?:\s?{UNIT_WORD})?"
 _OF_IT = late_pattern(  # between the number and the name behind it
     rf"""{_NUMBER}[\s-]+(?:[a-z-]+[\s-]+)?{NOUN}\W*
@@ -432,12 +436,14 @@ class ModelNames:
             name, models = next(self._in_text(behind), ("", ()))
             if models and re.match(rf"[\W_]*{re.escape(name)}", behind):
                 return Binding(_nearest(models, at.path), "certain", f"the text names {name}")
+        # "Net beats ResNet-50 (25.6M parameters)"
+        other = _BEFORE_NUMBER.search(texts[0]) if texts else None
+        if other and _COMPOUND.search(other[1]):
+            *_, last = ("", *(name for name, _ in self._in_text(texts[0])))
+            if not last.endswith(other[1]):
+                return Binding()
         for n, text in enumerate(texts):
             if in_text := [*self._in_text(text)]:
-                # "Net beats ResNet-50 (25.6M parameters)"
-                other = _BEFORE_BRACKET.search(text) if n == 0 else None
-                if other and _COMPOUND.search(other[1]) and not in_text[-1][0].endswith(other[1]):
-                    return Binding()
                 is_headed = re.match(rf"\W*{re.escape(in_text[0][0])}\s*:\s", text)
                 name, nearest = in_text[0] if n == 1 or is_headed else in_text[-1]
                 is_whole = n < 2 or name_key(text) == name_key(name)  # a heading
