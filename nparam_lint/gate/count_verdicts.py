@@ -7,6 +7,8 @@ import re
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from nparam_lint.discover.claims.stated import StatedCount
 from nparam_lint.gate import measures, model_names
 from nparam_lint.gate.report import StatedOutcome
@@ -121,6 +123,11 @@ class CountVerdict:
             return None
         if _INFERENCE.search(count.text) and measures.is_fused(self.bounds, model.measured):
             return self._of(model, "right", self.binding.strength)
+        texts = (*count.cells, *count.above[:1])
+        if amount := measures.with_classes_of(texts, self.bounds, model.measured):
+            because = f"{self.binding.because}, with the classes of its data"
+            right = self._of(model, "right", "likely")
+            return replace(right, actual=amount, because=because)
         explanation = self._explanation(model)
         # What was not counted, or not in the way in which the project builds it, may fit.
         is_unknown = self.names.has_namesake(model) or self.names.are_only_defaults(self.models)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -12,12 +13,14 @@ from nparam_lint.gate.count_verdicts import OF_ANOTHER, is_about
 from nparam_lint.gate.report import StatedOutcome
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.paths import CONFIG_SUFFIXES
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from nparam_lint.ground.notation import Selector
 
+_DATA = late_pattern(r"(?:data\s*sets?|data|benchmarks?)", re.IGNORECASE)  # heads of columns
 _SEVERAL = 3  # models in a table, numbers of a model
 _ALIKE = 2  # numbers that agree on what they leave out
 
@@ -27,10 +30,19 @@ def doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
     there with the right count, too, is that of a variant of the model: on other data, or in another
     table; below another heading nothing is said of it. A table of several models, of which none is
     right and no number is another count of its model, is about something else; of a number that is
-    far from its model's, nothing is said. One whose numbers are all fused counts states these."""
+    far from its model's, nothing is said. One whose numbers are all fused counts states these; and
+    below a data set of which none is right, a model may have other classes."""
     outcomes = [*of_file]
     rows = [o for o in outcomes if o.count.is_name and o.model]
-    fused = {table for table, inside in grouped(rows, table_of).items() if _are_fused(inside)}
+    by_table = grouped(rows, table_of)
+    fused = {table for table, inside in by_table.items() if _are_fused(inside)}
+    of_other_data = {
+        (table, data)
+        for table, inside in by_table.items()
+        for data in {_data_of(o) for o in inside}
+        if any(_data_of(o) != data for o in inside)
+        and not any(_data_of(o) == data and o.verdict == "right" for o in inside)
+    }
     # Names with right counts, and the headings below which these are certain.
     right: dict[tuple[str, Selector, str], set[tuple[str, ...]]] = {}
     for o in rows:
@@ -57,10 +69,11 @@ def doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
             explanation = measures.without_part("this", part, _without_parts(o)[part])
             return replace(o, strength="likely", explanation=explanation)
         headings = right.get((o.model.target, o.count.selector, o.name))
-        is_of_variant = headings is not None or table_of(o) in fused
+        is_of_other_data = (table_of(o), _data_of(o)) in of_other_data
+        is_of_other_data |= bool(headings and o.count.above not in headings)
+        is_of_variant = headings is not None or table_of(o) in fused or is_of_other_data
         if is_of_variant or (head and of_others.get(head)):
             o = replace(o, strength="likely")
-        is_of_other_data = bool(headings and o.count.above not in headings)
         is_other = head in of_others and o.strength == "likely"
         is_other &= not any(is_about(o.actual or 0, b.declared or 0) for b in o.count.bounds())
         is_left = (is_of_other_data or is_other) and not o.explanation
@@ -72,6 +85,12 @@ def doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
 def table_of(outcome: StatedOutcome) -> tuple[str, object]:
     """What a stated count stands in: a table, or a file outside of its tables."""
     return outcome.position.path, outcome.count.head_at
+
+
+def _data_of(outcome: StatedOutcome) -> str:
+    """The data set that a row names in a column of these."""
+    cells = zip(outcome.count.heads, outcome.count.cells, strict=False)
+    return next((cell for head, cell in cells if _DATA.fullmatch(head.strip(" *_`"))), "")
 
 
 def _are_fused(inside: Sequence[StatedOutcome]) -> bool:

@@ -9,7 +9,7 @@ from nparam_lint.count.measured import Measured
 from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.count.measured import InsideRow, ModuleRow
     from nparam_lint.ground.notation.budget import Budget
@@ -29,8 +29,18 @@ _POSITIONS = late_pattern(r"(?:^|\.)(?:wpe|pos\w*|position\w*)$", re.IGNORECASE)
 _AUXILIARY = late_pattern(r"aux\w*$")  # what a model has for its training, at its top
 _NORM = late_pattern(r"(?:^|\.)(?:Sync)?BatchNorm")
 _LINEAR = late_pattern(r"(?:^|\.)Linear$")
-# CIFAR, Tiny ImageNet, ImageNet-1k, ImageNet-21K-P, ImageNet-22k
-_CLASSES = (10, 100, 200, 1000, 10_450, 11_221, 21_841, 21_843)
+# The data sets with so many classes.
+_DATA = {
+    10: late_pattern(r"cifar-?10(?!0)|mnist|svhn|stl-?10", re.IGNORECASE),
+    100: late_pattern(r"cifar-?100", re.IGNORECASE),
+    200: late_pattern(r"tiny[-_ ]?imagenet|\bcub\b", re.IGNORECASE),
+    1000: late_pattern(r"(?<!tiny)(?<!tiny.)imagenet(?!.?2)|\bin-?1k\b", re.IGNORECASE),
+    10_450: late_pattern(r"imagenet.?21k", re.IGNORECASE),
+    11_221: late_pattern(r"imagenet.?21k", re.IGNORECASE),
+    21_841: late_pattern(r"imagenet.?2[12]k", re.IGNORECASE),
+    21_843: late_pattern(r"imagenet.?2[12]k", re.IGNORECASE),
+}
+_CLASSES = tuple(_DATA)
 _MOST_FEATURES = 8193  # and a bias, of one class
 _WITHOUT_ITS = "without its "
 _OF_OTHER_DATA = " classes"  # so ends what is said of a number that is another model's
@@ -70,8 +80,9 @@ def fitting_measure(text: str, bounds: Sequence[Bounds], measured: Measured) -> 
     for what, amount in _measures(measured):
         if amount != root.total and fits(amount):
             return sentence(what, amount)
-    if classes := _other_classes(bounds, measured):
-        return f"{text} is it with {classes:,}{_OF_OTHER_DATA}"
+    for classes, amount in _with_classes(measured).items():
+        if fits(amount):
+            return f"{text} is it with {classes:,}{_OF_OTHER_DATA}"
     for row in measured.modules[1:]:
         if row.path.count(".") < _DEEPEST and row.total != root.total and fits(row.total):
             return sentence(f"its {row.path} alone", row.total)
@@ -159,23 +170,31 @@ def is_fused(bounds: Sequence[Bounds], measured: Measured) -> bool:
     return any(amount in admitted for _, amount in _fused_counts(measured) for admitted in bounds)
 
 
-def _other_classes(bounds: Sequence[Bounds], measured: Measured) -> int | None:
-    """With how many classes a classifier would have a number of parameters: of a usual data set,
-    where its last linear layers have as many outputs as another, and cannot have as many as a
-    third; None where there is no such number."""
+def with_classes_of(
+    texts: Iterable[str], bounds: Sequence[Bounds], measured: Measured
+) -> int | None:
+    """What the model has with the classes of a data set that texts name, if the number is that."""
+    named = {n for text in texts for n, pattern in _DATA.items() if pattern.search(text)}
+    amounts = (n for classes, n in _with_classes(measured).items() if classes in named)
+    return next((n for n in amounts if any(n in admitted for admitted in bounds)), None)
+
+
+def _with_classes(measured: Measured) -> dict[int, int]:
+    """The parameters that a classifier would have with other numbers of classes, those of usual
+    data sets, where its last linear layers have as many outputs as one, and cannot have as many as
+    another."""
     linear = [row.own for row in measured.modules if row.own and _LINEAR.search(row.type)]
     if not linear:
-        return None
+        return {}
     heads = linear[-1] * linear.count(linear[-1])  # one for each teacher
     body = measured.modules[0].total - heads
     # Features are multiples of eight, with a bias or without.
     weights = {n: heads // n for n in _CLASSES if not heads % n and (heads // n) % 8 in (0, 1)}
     usual = {n: each for n, each in weights.items() if 1 < each <= _MOST_FEATURES}  # no vocabulary
     if len(usual) != 1 or not body:
-        return None
+        return {}
     ((outputs, each),) = usual.items()
-    others = (classes for classes in _CLASSES if classes != outputs)
-    return next((n for n in others if any(body + n * each in b for b in bounds)), None)
+    return {classes: body + classes * each for classes in _CLASSES if classes != outputs}
 
 
 def _measures(measured: Measured) -> Iterator[tuple[str, int]]:
