@@ -133,7 +133,7 @@ _PART = late_pattern(
     r"""
     \b(?:encoder|decoder|head|backbone|stem|block|layer|branch|embedding|classifier|projector
     |neck|teacher|student|adapter|lora|stage|discriminator|generator|critic)s?\b
-    [^,;]{0,30}?(?:\b(?:has|have|contains?|adds?|uses?|is|are|holds?)\b|:|=)""",
+    (?:[^,;]{0,30}?(?:\b(?:has|have|contains?|adds?|uses?|is|are|holds?)\b|:|=)|\s*\(\s*[~≈]?\s*$)""",
     _FLAGS,
 )
 _BEFORE = late_pattern(

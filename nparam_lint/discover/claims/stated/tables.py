@@ -39,6 +39,10 @@ _PART = late_pattern(
     r"|component)s?|head|module|layer|block|stage)(?:[\s_-]*names?)?(?:\s+(?:of|in|for)\s.*)?",
     re.IGNORECASE,
 )
+# Over columns of models: their parts of this kind are counted.
+_KIND_OF_PART = late_pattern(
+    r"\w+[\s-]+(?:encoder|decoder|backbone|neck|head)s?|(?:enc|dec)oder\s*only", re.IGNORECASE
+)
 _BACKBONE = late_pattern(r"(?:backbone|encoder)s?(?:[\s_-]*names?)?", re.IGNORECASE)
 # Measures of detectors and segmenters, with what their raised letters say.
 _DOWNSTREAM = late_pattern(
@@ -113,6 +117,7 @@ class _Table:
             columns = {n for n, *_ in self.counted}
             free = (n for n, label in enumerate(self.labels) if n not in columns)
             naming = [n for n in free if not is_of_another(self.labels[n])][:1]
+            naming = [n for n in naming if not _KIND_OF_PART.fullmatch(self.labels[n])]
         return naming
 
     def _named_rows(self) -> Iterator[tuple[Sequence[GridCell], list[str]]]:
