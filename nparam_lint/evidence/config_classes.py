@@ -14,7 +14,7 @@ from nparam_lint.ground.notation import Target
 from nparam_lint.ground.script_words import CONFIG_CLASS, CONFIG_PARAMETER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from nparam_lint.discover.definitions import Parameter
     from nparam_lint.evidence import EvidenceQuery
@@ -62,6 +62,9 @@ class ConfigClasses:
     def is_config(self, symbol: Symbol | None) -> TypeGuard[Symbol]:
         """Whether it is a class of the project, and no model."""
         return bool(symbol and symbol.kind == "class" and not self.models.is_model(symbol))
+
+    def classes(self) -> Iterable[Symbol]:
+        return self._users
 
     @cached_method
     def users(self, config: Symbol) -> list[Target]:

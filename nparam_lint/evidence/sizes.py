@@ -6,6 +6,7 @@ import ast
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from nparam_lint.discover.name_resolution import Symbol
 from nparam_lint.discover.source_tree import cached_method
 from nparam_lint.discover.syntax import dotted_name, returned_calls
 from nparam_lint.evidence import Evidence
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from nparam_lint.discover.definitions import Definition
-    from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.evidence import EvidenceQuery
     from nparam_lint.evidence.file_calls import CalledFiles
     from nparam_lint.evidence.literal_tables import Entry
@@ -74,6 +74,7 @@ class _Sizes:
                 makers.append((function, parameter))
         yield from self.named_factories()
         yield from self.method_factories()
+        yield from self.config_methods()
         yield from self.without_weights()
         for maker in makers:
             yield from self.of_config_factory(*maker)
@@ -113,24 +114,39 @@ class _Sizes:
         for target in sorted(self.query.targets, key=str):
             if not (target.is_path and self.may_build(target)):
                 continue
-            file = self.size_names.file(target.location)
-            for function in file.functions.values():
-                name, is_of_class = function.node.name, function.kind in ("class", "static")
-                if function.owner != target.callable or not is_of_class or function.required:
-                    continue
-                classes = {(symbol.where, symbol.name) for symbol in self.products(function)}
-                if (
-                    name[0] != "_"
-                    and not does_work(name)
-                    and classes == {(target.location, function.owner)}
-                ):
-                    switches = [p.arg for p in function.parameters if WEIGHTS_SWITCH.match(p.arg)]
-                    arguments = "".join(f"{switch}=False" for switch in switches[:1])
-                    at = Position(
-                        target.location, function.node.lineno, function.node.col_offset + 1
+            for function in self.methods(Symbol("class", target.location, target.callable)):
+                name = function.node.name
+                switches = [p.arg for p in function.parameters if WEIGHTS_SWITCH.match(p.arg)]
+                arguments = "".join(f"{switch}=False" for switch in switches[:1])
+                at = Position(target.location, function.node.lineno, function.node.col_offset + 1)
+                recipe = Recipe(call=f"{function.qualname}({arguments})")
+                yield Evidence(target, Way("size", at, name), target.location, recipe)
+
+    def config_methods(self) -> Iterator[Evidence]:
+        """Models of the config objects that static and class methods make with nothing:
+        `GPT(GPTConfig.small())`."""
+        for config in self.configs.classes():
+            for function in self.methods(config):
+                at = Position(config.where, function.node.lineno, function.node.col_offset + 1)
+                way = Way("size", at, function.node.name)
+                for model in self.configs.users(config):
+                    file, names, imports = self.configs.in_one_file(
+                        (model.location, model.callable), (config.where, function.qualname)
                     )
-                    recipe = Recipe(call=f"{function.qualname}({arguments})")
-                    yield Evidence(target, Way("size", at, name), target.location, recipe)
+                    recipe = Recipe(setup=imports, call=f"{names[0]}({names[1]}())")
+                    yield Evidence(model, way, file, recipe)
+
+    def methods(self, owner: Symbol) -> Iterator[FoundFunction]:
+        """The static and class methods that make their class, with nothing."""
+        if not _BUILDER.search(self.discovery.tree.source(owner.where)):
+            return
+        for function in self.size_names.file(owner.where).functions.values():
+            name, is_of_class = function.node.name, function.kind in ("class", "static")
+            if function.owner != owner.name or not is_of_class or function.required:
+                continue
+            products = {(symbol.where, symbol.name) for symbol in self.products(function)}
+            if name[0] != "_" and not does_work(name) and products == {(owner.where, owner.name)}:
+                yield function
 
     def may_build(self, target: Target) -> bool:
         """Whether the text of a class has such a method, and calls the class."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections import defaultdict
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING
 
@@ -350,6 +351,8 @@ class ModelNames:
         if count.definition:
             target = f"{at.path}::{count.definition}"
             models = [model for model in self.models if model.report.bare == target]
+            if not models:  # of a method that makes a config
+                models = [*filter(partial(_is_size_of, at, count.definition), self.models)]
             return Binding(models, "certain", "it stands in the model's docstring")
         inside = self._by_names(at, count) if count.is_name else self._by_texts(at, count.names)
         if inside is not None:
@@ -529,6 +532,14 @@ class ModelNames:
                     n += length - 1
                     break
             n += 1
+
+
+def _is_size_of(at: Position, definition: str, model: NamedModel) -> bool:
+    """Whether a definition in the file of a place makes this size of a model."""
+    way = model.report.way
+    if way is None or way.kind != "size" or way.position.path != at.path:
+        return False
+    return way.name == definition.rpartition(".")[2] and way.position.line <= at.line
 
 
 def _nearest(models: Sequence[NamedModel], document: str) -> Sequence[NamedModel]:

@@ -146,7 +146,10 @@ _BEFORE = late_pattern(
     _FLAGS,
 )
 _LABEL = late_pattern(r"([\w.-]*)\W*[:=]\s*$")
-_NAME = late_pattern(r"[A-Za-z]\w*[0-9_]|[a-z][A-Z]|[A-Z]{2}")  # of a model
+_NAME = late_pattern(  # of a model
+    r"[A-Za-z]\w*[0-9_]|[a-z][A-Z]|[A-Z]{2}"
+    r"|^(?i:nano|tiny|mini|micro|small|base|medium|large|huge|giant)$"
+)
 _WHOLE_LABELS = {"size", "total", "model", "capacity", "overall", "complexity", "count", "network"}
 _AFTER = late_pattern(
     r"""

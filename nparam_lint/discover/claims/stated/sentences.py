@@ -9,12 +9,15 @@ from msgspec.structs import replace
 
 from nparam_lint.discover.claims.comment_budgets import blocks, comments
 from nparam_lint.discover.claims.prose import claims_in, find_claims, listed_claims
+from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from nparam_lint.discover.claims.stated import StatedCount
     from nparam_lint.ground.values import DocLine
+
+_LIST_ITEM = late_pattern(r"\s*(?:[-*•]\s+)?[`'\"*]*[A-Za-z][\w.-]*[`'\"*]*\s*[:=]\s*")
 
 
 def counts_in_text(
@@ -42,10 +45,17 @@ def counts_in_paragraphs(lines: Iterable[DocLine]) -> Iterator[StatedCount]:
 
 
 def counts_in_docstring(lines: Sequence[DocLine], definition: str) -> Iterator[StatedCount]:
-    """The counts that a class or a factory says that it has."""
+    """The counts that a class or a factory says that it has; and those of the sizes that it lists:
+    `- small: 25M parameters`."""
     names = (definition.rpartition(".")[2],)
+    places = set()
     for count in find_claims(lines):
+        places.add((count.line, count.column))
         yield replace(count, names=names, is_name=True, definition=definition)
+    for count in counts_in_text(lines):
+        is_listed = _LIST_ITEM.fullmatch(count.sentence[0]) is not None
+        if is_listed and (count.line, count.column) not in places:
+            yield count
 
 
 def counts_in_comments(path: str, text: str, *, in_file: bool = False) -> Iterator[StatedCount]:
