@@ -41,6 +41,7 @@ _DATA = {
     21_843: late_pattern(r"imagenet.?2[12]k", re.IGNORECASE),
 }
 _CLASSES = tuple(_DATA)
+_IMAGENET = 1000
 _MOST_FEATURES = 8193  # and a bias, of one class
 _WITHOUT_ITS = "without its "
 _OF_OTHER_DATA = " classes"  # so ends what is said of a number that is another model's
@@ -194,7 +195,9 @@ def _with_classes(measured: Measured) -> dict[int, int]:
     if len(usual) != 1 or not body:
         return {}
     ((outputs, each),) = usual.items()
-    return {classes: body + classes * each for classes in _CLASSES if classes != outputs}
+    # Nobody trains on ImageNet-21k what is made for CIFAR.
+    others = (n for n in _CLASSES if n != outputs and not outputs < _IMAGENET < n)
+    return {classes: body + classes * each for classes in others}
 
 
 def _measures(measured: Measured) -> Iterator[tuple[str, int]]:

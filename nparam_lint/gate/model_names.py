@@ -11,6 +11,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.discover.claims.count_words import ABOUT, LIMITS, NOUN, NOUN_ABROAD, UNIT_WORD
@@ -352,7 +353,9 @@ class ModelNames:
             target = f"{at.path}::{count.definition}"
             models = [model for model in self.models if model.report.bare == target]
             if not models:  # of a method that makes a config
-                models = [*filter(partial(_is_size_of, at, count.definition), self.models)]
+                name = count.definition.rpartition(".")[2]
+                sizes = filter(partial(_is_size_of, at, name), self.models)
+                models = [replace(size, name=name) for size in sizes]
             return Binding(models, "certain", "it stands in the model's docstring")
         inside = self._by_names(at, count) if count.is_name else self._by_texts(at, count.names)
         if inside is not None:
@@ -534,12 +537,12 @@ class ModelNames:
             n += 1
 
 
-def _is_size_of(at: Position, definition: str, model: NamedModel) -> bool:
-    """Whether a definition in the file of a place makes this size of a model."""
+def _is_size_of(at: Position, name: str, model: NamedModel) -> bool:
+    """Whether this is the size of a model that is called so in the file of a place, above it."""
     way = model.report.way
     if way is None or way.kind != "size" or way.position.path != at.path:
         return False
-    return way.name == definition.rpartition(".")[2] and way.position.line <= at.line
+    return way.name == name and way.position.line <= at.line
 
 
 def _nearest(models: Sequence[NamedModel], document: str) -> Sequence[NamedModel]:

@@ -99,7 +99,7 @@ _MENTION = late_pattern(rf"param|non.?embedding|{NOUN_ABROAD}", re.IGNORECASE)
 _DIGIT = late_pattern("[0-9]")
 _SENTENCE_END = late_pattern(
     r"(?<!\bvs)(?<!\bapprox)(?<!\bno)(?<!\bcf)(?<!\bal)(?<!e\.g)(?<!i\.e)[.!?;](?=\s)"
-    r"|[。！？]|\n(?=[^\S\n]*(?:\n|(?:[-*•]|[0-9]+[.)])\s|\w+\s*:))|:[^\S\n]*(?=\n)",
+    r"|[。！？]|\n(?=[^\S\n]*(?:\n|(?:[-*•]|[0-9]+[.)])\s|-{0,2}\w+\s*:))|:[^\S\n]*(?=\n)",
     re.IGNORECASE,
 )
 # About other models, families or parts; or code, or a table.

@@ -75,9 +75,11 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
             ]
             yield from counts_in_table(_filled_up(rows), headings[number])
         elif lines[number].strip():
-            is_heading = _HEADING.match(lines[number]) is not None
+            heading = _HEADING.match(lines[number])
+            if heading:
+                lines[number] = lines[number].replace("#", " ", len(heading[1]))
             while (
-                not is_heading
+                not heading
                 and stop < len(lines)
                 and lines[stop].strip()
                 and not (_is_table(lines, stop) or _HEADING.match(lines[stop]))

@@ -75,11 +75,25 @@ def counts_in_table(
     width = len(rows[0]) if rows else 0
     columns = [*zip(*(row for row in rows if len(row) == width), strict=True)]
     turned = [*columns[:1], *(column for column in columns[1:] if column[0].text.strip())]
+    counts: list[StatedCount] = []
     for grid in (rows, turned):
         heads = (n for n, row in enumerate(grid[:3]) if _is_head(row))
-        if (start := next(heads, None)) is not None:
-            yield from _Table(grid[start], grid[start + 1 :], above).counts()
-            return
+        if not counts and (start := next(heads, None)) is not None:
+            counts = [*_Table(grid[start], grid[start + 1 :], above).counts()]
+    yield from counts or _settings(rows, above)
+
+
+def _settings(rows: Sequence[Sequence[GridCell]], above: tuple[str, ...]) -> Iterator[StatedCount]:
+    """The counts in the rows of a table of settings and properties of one model: `| Parameters |
+    51,813,376 |`."""
+    for name, value, *others in (row for row in rows if len(row) > 1):
+        unit, text = head_unit(name.text), value.text.strip(_MARKS)
+        is_of_several = any(readings_of(cell.text) for cell in others)
+        readings = readings_of(text, unit) if unit is not None and not is_of_several else ()
+        if readings and not re.fullmatch("[0-9]{1,3}", text):
+            sentence = f"{name.text}: ", text
+            count = _count(value, text, readings, name, (*sentence, *above), above)
+            yield replace(count, is_name=False, head_at=None, sentence=sentence)
 
 
 def _is_head(row: Sequence[GridCell]) -> bool:
@@ -118,6 +132,7 @@ class _Table:
             free = (n for n, label in enumerate(self.labels) if n not in columns)
             naming = [n for n in free if not is_of_another(self.labels[n])][:1]
             naming = [n for n in naming if not _KIND_OF_PART.fullmatch(self.labels[n])]
+            self.above = (*self.above, *(self.labels[n] for n in naming))  # it may name a family
         return naming
 
     def _named_rows(self) -> Iterator[tuple[Sequence[GridCell], list[str]]]:

@@ -29,7 +29,7 @@ _HEAD = late_pattern(
     (?:model[\s_]+|模型)?\#?\s*(?:{NOUN}|(?<=\#)p|{NOUN_ABROAD})\.?\s?\#?(?:[\s_]*(?:count|number|size))?
     (?:\s+(?:at|for|during)\s+{_STAGE}|[\s,]*[(\[]?\s*{WITHOUT_EMBEDDINGS}\s*[)\]]?)?
     (?:[\s,_]*(?:in[\s_]+)?[(\[/（]?\s*(?:in[\s_]+)?(?P<unit>[kmgbt]|mi?b|megabytes?|{UNIT_WORD}s?|mil|mn|bn|{UNIT_ABROAD}|1e[36]|(?:×\s?)?10(?:\^?[36]|[³⁶]))\s*[)\]）]?)?
-    (?:\s*[(\[（]\s*(?:total|trainable|{_STAGE})\s*[)\]])?\s*[↓*:]?""",
+    (?:\s*[,(\[（]\s*(?:total|trainable|approx(?:\.|imate(?:ly)?)?|rounded|{_STAGE})\s*[)\]]?)?\s*[↓*:]?""",
     re.IGNORECASE | re.VERBOSE,
 )
 _SCALED = late_pattern(rf"(?P<unit>[kmb])[-_.]?\s?{NOUN}\.?", re.IGNORECASE)  # MPARAMS
