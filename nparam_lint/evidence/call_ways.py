@@ -232,7 +232,7 @@ class CallWays:
         command, is_script = way.command.place, self.rank < TEST and cut.home.is_script
         is_run = is_script and self.is_whole and not self.later  # it ends before that changes it
         run = CommandRun(cut.home.path, way.command, way.note) if is_run else None
-        chosen_by = (*self.place.chosen_by, *way.command.names)
+        chosen_by = (*self.place.chosen_by, *way.command.names, *way.chosen_by)
         told = replace(
             evidence.way, note=note, command=command, name=way.config, chosen_by=chosen_by
         )

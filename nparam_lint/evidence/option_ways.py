@@ -73,12 +73,14 @@ def _parses_options(owner: ast.ClassDef) -> bool:
 
 class FilledIn(NamedTuple):
     """The statements before a call, and a note; `command`: the one that says so, which has no place
-    where none is written, and `config`: the file that this names."""
+    where none is written, and `config`: the file that this names; `chosen_by`: the defaults of the
+    options that choose the model."""
 
     statements: list[ast.stmt]
     note: str = ""
     command: Command = Command((), "")
     config: str = ""
+    chosen_by: tuple[str, ...] = ()
 
 
 class OptionWays:
@@ -192,7 +194,8 @@ class OptionWays:
                 if is_configured or next(composes(statements), None):
                     statements = [*asked(statements, self.every_option)]
                 note = " ".join(["with", *chosen]) if chosen else ""
-                yield FilledIn(statements, note, Command((*chosen,), ""))
+                usual = tuple(default for default, _ in self.choices.values() if default)
+                yield FilledIn(statements, note, Command((*chosen,), ""), chosen_by=usual)
         except NeedsCommand as why:
             lacking = why
         yield from commanded
@@ -300,19 +303,27 @@ class OptionWays:
 
     def offered(self) -> Iterator[FilledIn]:
         """With each value that an option offers beside its default."""
-        is_alone = self.named is not None and not self.search.query.needs_arguments(self.target)
-        options = {} if is_alone else self.every_option
-        for name, option in options.items():
-            is_direct = name in self.names - self.naming and not self.is_whole
-            is_used = is_direct or (self.is_whole and self.search.decides(self.target, name))
-            if not is_used:
-                continue
-            choices = () if RUN_SETTING.match(name) else self.variants(name, option)
-            for words in dict.fromkeys((*choices, *self.keys_for(name, option))):
+        for name, (_, others) in self.choices.items():
+            for words in others:
                 with suppress(NoWay):
                     given = tuple(w for each in {**self.chosen, name: words}.values() for w in each)
                     note = f"with {' '.join(words)}"
                     yield FilledIn(self.filled({name: words}), note, Command(given, ""))
+
+    @cached_property
+    def choices(self) -> dict[str, tuple[str, list[tuple[str, ...]]]]:
+        """The options that the model depends on which offer several values: the default of each,
+        and the words for its others."""
+        choices: dict[str, tuple[str, list[tuple[str, ...]]]] = {}
+        is_alone = self.named is not None and not self.search.query.needs_arguments(self.target)
+        for name, option in {} if is_alone else self.every_option.items():
+            is_direct = name in self.names - self.naming and not self.is_whole
+            if is_direct or (self.is_whole and self.search.decides(self.target, name)):
+                offered = () if RUN_SETTING.match(name) else self.variants(name, option)
+                others = [*dict.fromkeys((*offered, *self.keys_for(name, option)))]
+                if others:
+                    choices[name] = default_text(option) or "", others
+        return choices
 
     def variants(self, name: str, option: ast.Call) -> Iterator[tuple[str, ...]]:
         """The words for each value that an option offers beside its default, or that its default is

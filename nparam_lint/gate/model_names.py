@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.discover.claims.count_words import ABOUT, LIMITS, NOUN, NOUN_ABROAD, UNIT_WORD
-from nparam_lint.ground.paths import ancestors, parent
+from nparam_lint.ground.paths import DOC_SUFFIXES, ancestors, parent
 from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
@@ -363,6 +363,9 @@ class ModelNames:
         if count.in_file and (built := self.by_path.get(at.path)):
             of_line = [m for m in built if m.report.way and m.report.way.position.line == at.line]
             return Binding(of_line or built, "certain", "it stands in the config of this model")
+        card = posixpath.basename(at.path).partition(".")[0]
+        if at.path.endswith(DOC_SUFFIXES) and (described := self._named(card)):
+            return Binding(described, "likely", "this is its model card")
         for name in count.names if count.is_name else ():
             if begun := self._begun(name):
                 return Binding(begun, "likely", f"its name begins like {name}", confirms=True)

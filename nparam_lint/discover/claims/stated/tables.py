@@ -63,6 +63,10 @@ _OWN = late_pattern(
 )
 _SETTING = late_pattern(r"[A-Za-z_]\w*=[\w.]+(?:,\s*[A-Za-z_]\w*=[\w.]+)*")  # `width_mult=2.0`
 _CALLED = late_pattern(r"[A-Za-z][\w.-]*[0-9_][\w.-]*")
+_USAGE = late_pattern(
+    r"(?:usage|code|call|function|factory|constructor|builder|api|example)s?", re.IGNORECASE
+)
+_CALL = late_pattern(r"(?:\w+\s*=\s*)?(?:\w+\.)*(\w+)\([^()]*\)")
 _MARKS = " *_`$^†‡§¶"  # around a number
 _LINK = late_pattern(r"\]\(([^)\s]+)\)|href=[\"']([^\"']+)")
 
@@ -157,10 +161,13 @@ class _Table:
             if setting := next(filter(_SETTING.fullmatch, (cell.text for cell in row)), ""):
                 names[0] += f" ({setting})"
             # In a column of its own a link may lead to the config: `[config](configs/a.yaml)`; or
-            # it is called as the model is: `[resnet18_k3](https://…)`.
+            # it is called as the model is: `[resnet18_k3](https://…)`. Or it has the call itself.
             for n, cell in enumerate(row):
                 if n not in self.naming and (links := _links(cell)):
                     names += [*links, *([cell.text] if _CALLED.fullmatch(cell.text) else [])]
+                call = _CALL.fullmatch(cell.text.strip(_MARKS))
+                if call and _USAGE.fullmatch(self.labels[n]):
+                    names.append(call[1])
             yield row, names
 
     def _stated(self) -> Iterator[tuple[int, StatedCount]]:
