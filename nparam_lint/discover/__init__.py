@@ -62,6 +62,7 @@ _REGISTERS_MODEL = late_pattern(
 _NAMED_BUILDER = late_pattern(
     r"_*(build|create|make|construct|get|init)_?(model|net|network)$", re.I
 )
+_GIVEN_MODEL = late_pattern(r"model|net|network", re.I)
 _BUILDS = late_pattern(r"(from|build|create|make|load|get)_")
 
 _DEFINES_MODEL = late_pattern(rb"^[ \t]*class\s+\w+\s*\([^)]*(Module\b|\bnn\.)", re.MULTILINE)
@@ -113,7 +114,12 @@ class Models:
         if any(map(self.makes_model, callees)) or self._may_be_model(path, facts.gives, whole=True):
             return True
         registered = any(_REGISTERS_MODEL.search(name) for name in facts.decorators)
-        return (registered and bool(facts.returned)) or bool(_NAMED_BUILDER.match(facts.qualname))
+        is_builder = _NAMED_BUILDER.match(facts.qualname) is not None
+        # `init_model(model)` may change the weights of what it is given.
+        is_given = any(p.required and _GIVEN_MODEL.fullmatch(p.name) for p in facts.parameters)
+        if facts.returned:
+            return registered or is_builder
+        return is_builder and not is_given
 
     def _has_models(self, path: str, dotted: str, local: Sequence[Import]) -> bool:
         """Whether `nets.__dict__` is that of a module of the project that has models."""
