@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -30,51 +31,31 @@ def doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
     there with the right count, too, is that of a variant of the model: on other data, or in another
     table; below another heading nothing is said of it. A table of several models, of which none is
     right and no number is another count of its model, is about something else; of a number that is
-    far from its model's, nothing is said. One whose numbers are all fused counts states these; and
-    below a data set of which none is right, a model may have other classes."""
+    far from its model's, nothing is said."""
     outcomes = [*of_file]
     rows = [o for o in outcomes if o.count.is_name and o.model]
-    by_table = grouped(rows, table_of)
-    fused = {table for table, inside in by_table.items() if _are_fused(inside)}
-    of_other_data = {
-        (table, data)
-        for table, inside in by_table.items()
-        for data in {_data_of(o) for o in inside}
-        if any(_data_of(o) != data for o in inside)
-        and not any(_data_of(o) == data and o.verdict == "right" for o in inside)
-    }
+    tables = {table: _Table(inside) for table, inside in grouped(rows, table_of).items()}
     # Names with right counts, and the headings below which these are certain.
     right: dict[tuple[str, Selector, str], set[tuple[str, ...]]] = {}
     for o in rows:
         if o.verdict == "right" and o.model:
             headings = right.setdefault((o.model.target, o.count.selector, o.name), set())
             headings.update([o.count.above] if o.strength == "certain" else [])
-    tables = grouped(rows, lambda outcome: outcome.count.head_at)
-    of_others = {
-        head: len({o.name for o in inside}) >= _SEVERAL
-        for head, inside in tables.items()
-        if head and not any(map(_confirms, inside))
-    }
-    left_out = {
-        head: _left_out([o for o in inside if o.verdict == "wrong"])
-        for head, inside in tables.items()
-        if head
-    }
 
     def told(o: StatedOutcome) -> StatedOutcome:
         if o.verdict != "wrong" or not (o.count.is_name and o.model):
             return o
-        head = o.count.head_at
-        if head and (part := left_out.get(head)):
+        table, is_in_table = tables[table_of(o)], o.count.head_at is not None
+        if is_in_table and (part := table.left_out):
             explanation = measures.without_part("this", part, _without_parts(o)[part])
             return replace(o, strength="likely", explanation=explanation)
         headings = right.get((o.model.target, o.count.selector, o.name))
-        is_of_other_data = (table_of(o), _data_of(o)) in of_other_data
+        is_of_other_data = _data_of(o) in table.other_data
         is_of_other_data |= bool(headings and o.count.above not in headings)
-        is_of_variant = headings is not None or table_of(o) in fused or is_of_other_data
-        if is_of_variant or (head and of_others.get(head)):
+        is_of_variant = headings is not None or table.is_fused or is_of_other_data
+        if is_of_variant or (is_in_table and table.is_of_others):
             o = replace(o, strength="likely")
-        is_other = head in of_others and o.strength == "likely"
+        is_other = is_in_table and not table.is_confirmed and o.strength == "likely"
         is_other &= not any(is_about(o.actual or 0, b.declared or 0) for b in o.count.bounds())
         is_left = (is_of_other_data or is_other) and not o.explanation
         return StatedOutcome(o.position, o.count) if is_left else o
@@ -87,35 +68,68 @@ def table_of(outcome: StatedOutcome) -> tuple[str, object]:
     return outcome.position.path, outcome.count.head_at
 
 
+class _Table:
+    """What the rows of a table, of models that were counted, say of each other."""
+
+    def __init__(self, rows: Sequence[StatedOutcome]) -> None:
+        self.rows = rows
+        self.wrong = [row for row in rows if row.verdict == "wrong"]
+
+    @cached_property
+    def is_confirmed(self) -> bool:
+        """Whether a count shows that those beside it are of the models by whose names they stand:
+        its number is one of its own model's."""
+        if any(row.verdict == "right" and row.strength == "certain" for row in self.rows):
+            return True
+        explained = (row.explanation for row in self.rows if row.verdict != "right")
+        return any(text and not text.startswith(OF_ANOTHER) for text in explained)
+
+    @cached_property
+    def is_of_others(self) -> bool:
+        """Whether it is about something else."""
+        return not self.is_confirmed and len({row.name for row in self.rows}) >= _SEVERAL
+
+    @cached_property
+    def is_fused(self) -> bool:
+        """Whether each of several numbers is its model's fused count, those that are right among
+        them, if that is known: it states these."""
+        fits: list[bool] = []
+        for row in self.rows:
+            measured, bounds = row.model and row.model.measurement, row.count.bounds()
+            if not isinstance(measured, Measured):
+                continue
+            if measured.fused is not None:
+                fits.append(any(measured.fused in admitted for admitted in bounds))
+            elif row.verdict == "wrong":
+                fits.append(measures.is_fused(bounds, measured))
+        return len(fits) >= _ALIKE and all(fits)
+
+    @cached_property
+    def left_out(self) -> str:
+        """The part without which the models were counted, if no wrong number is another count; of
+        several the last, which is a head: `classifier`."""
+        explanations = (row.explanation for row in self.wrong)
+        if any(text and not measures.is_of_other_form(text) for text in explanations):
+            return ""
+        parts = [_without_parts(row) for row in self.wrong]
+        shared = parts[0] if len(parts) >= _ALIKE else {}
+        return next((p for p in reversed(shared) if all(p in other for other in parts)), "")
+
+    @cached_property
+    def other_data(self) -> set[str]:
+        """The data sets, of several, of which no row is right: there a model may have other
+        classes."""
+        by_data = grouped(self.rows, _data_of)
+        if len(by_data) == 1:
+            return set()
+        right = {data for data, rows in by_data.items() if any(o.verdict == "right" for o in rows)}
+        return by_data.keys() - right
+
+
 def _data_of(outcome: StatedOutcome) -> str:
     """The data set that a row names in a column of these."""
     cells = zip(outcome.count.heads, outcome.count.cells, strict=False)
     return next((cell for head, cell in cells if _DATA.fullmatch(head.strip(" *_`"))), "")
-
-
-def _are_fused(inside: Sequence[StatedOutcome]) -> bool:
-    """Whether each of several numbers in a table is its model's fused count, those that are right
-    among them, if that is known."""
-    fits: list[bool] = []
-    for outcome in inside:
-        measured, bounds = outcome.model and outcome.model.measurement, outcome.count.bounds()
-        if not isinstance(measured, Measured):
-            continue
-        if measured.fused is not None:
-            fits.append(any(measured.fused in admitted for admitted in bounds))
-        elif outcome.verdict == "wrong":
-            fits.append(measures.is_fused(bounds, measured))
-    return len(fits) >= _ALIKE and all(fits)
-
-
-def _left_out(wrong: Sequence[StatedOutcome]) -> str:
-    """The part without which the models of a table were counted, if no wrong number in it is
-    another count; of several the last, which is a head: `classifier`."""
-    if any(o.explanation and not measures.is_of_other_form(o.explanation) for o in wrong):
-        return ""
-    parts = [_without_parts(o) for o in wrong]
-    shared = parts[0] if len(parts) >= _ALIKE else {}
-    return next((p for p in reversed(shared) if all(p in other for other in parts)), "")
 
 
 def _without_parts(outcome: StatedOutcome) -> dict[str, int]:
@@ -149,11 +163,3 @@ def without_runs(outcomes: Mapping[str, list[StatedOutcome]]) -> dict[str, list[
         ]
         for path, of_file in outcomes.items()
     }
-
-
-def _confirms(outcome: StatedOutcome) -> bool:
-    """Whether a count shows that those beside it are of the models by whose names they stand: its
-    number is one of its own model's."""
-    if outcome.verdict == "right":
-        return outcome.strength == "certain"
-    return bool(outcome.explanation) and not outcome.explanation.startswith(OF_ANOTHER)
