@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
 from nparam_lint.discover.claims.docstring_budgets import mentions
@@ -232,8 +233,18 @@ class Names:
         scope = symbol.name.rpartition(".")[0]
         for base in self.classes(symbol.where)[symbol.name].bases:
             meaning = self.resolve(symbol.where, base, scope)
-            if meaning is not None and meaning != symbol:
+            if meaning == symbol:  # `class Config(Config)`
+                meaning = self._imported_before(symbol)
+            if meaning is not None:
                 yield meaning
+
+    def _imported_before(self, symbol: Symbol) -> Symbol | None:
+        """What a name of the top level means before the class of that name is made."""
+        bindings = self._bindings(symbol.where).get(symbol.name, ())
+        meanings = (self._meaning(symbol.where, binding) for binding in bindings)
+        starred = (self._starred(star, symbol.name) for star in self._stars(symbol.where))
+        others = (other for other in chain(meanings, starred) if other and other != symbol)
+        return next(others, None)
 
 
 def _by_name(items: Iterable[_Facts]) -> dict[str, _Facts]:

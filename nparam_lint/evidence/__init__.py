@@ -127,14 +127,23 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
         inside = [root for root in roots if path.startswith(f"{root}/" if root else "")]
         if not inside:
             raise statements.NoWay(f"{path} is not imported from {user}")
-        names = [
-            path.removeprefix(root).strip("/").removesuffix(".py").removesuffix("/__init__")
+        tree = self.discovery.tree
+
+        def is_hidden(root: str, name: str) -> bool:
+            """Whether another root has a package of that name: `deep`, and `configs/deep`."""
+            top = name.partition("/")[0]
+            packages = [other for other in roots if tree.is_package(join(other, top))]
+            return bool(packages) and root not in packages
+
+        every = {
+            root: path.removeprefix(root).strip("/").removesuffix(".py").removesuffix("/__init__")
             for root in sorted(inside, key=len, reverse=True)
-        ]
+        }
+        names = [name for root, name in every.items() if not is_hidden(root, name)]
+        names = names or [*every.values()]
         heads = {item.module.partition(".")[0] for item in self.discovery.tree.facts(user).imports}
         names.sort(key=lambda name: name.partition("/")[0] not in heads)
         names = [name.replace("/", ".") for name in names]
-        tree = self.discovery.tree
 
         def leads_there(name: str) -> bool:
             place = tree.locate(user, name)

@@ -245,15 +245,14 @@ class CallSearch:
         return files
 
     @cached_property
-    def inheriting(self) -> dict[str, list[tuple[str, str]]]:
-        """The classes of the project, (file, name), by the last part of the names of their
-        bases."""
-        tree = self.discovery.tree
-        classes: dict[str, list[tuple[str, str]]] = {}
+    def inheriting(self) -> dict[Symbol, list[Symbol]]:
+        """The classes of the project by each of their bases."""
+        tree, classes = self.discovery.tree, dict[Symbol, list[Symbol]]()
         for path in sorted(tree.files) if len(tree.files) < _MANY else ():
             for item in tree.facts(path).classes:
-                for base in item.bases:
-                    classes.setdefault(tail(base), []).append((path, item.qualname))
+                symbol = Symbol("class", path, item.qualname)
+                for base in self.names.bases(symbol):
+                    classes.setdefault(base, []).append(symbol)
         return classes
 
     @cached_property

@@ -127,6 +127,8 @@ class CallWays:
             if not (self.is_inside or is_commanded) and (gap := options.not_followed()):
                 self.note_gap(gap)
                 self.note_place()
+            if any(map(self.calls.is_replaced, self.place.classes)):
+                self.note_place()
             self.search.followed.add(cut.home.path)
             for way in filled:
                 needed, call = shortened(

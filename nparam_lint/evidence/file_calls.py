@@ -215,12 +215,11 @@ class CalledFiles(CallSearch):
     def heirs(self, owner: Symbol) -> list[tuple[FileCalls, ast.ClassDef]]:
         """The classes of the project that inherit from one, those that do so themselves first."""
         heirs: list[tuple[FileCalls, ast.ClassDef]] = []
-        for path, name in self.inheriting.get(owner.name, ()):
-            calls = self.file_calls(path)
-            node = calls.text.definitions.get(name)
-            bases = map(dotted_name, node.bases) if isinstance(node, ast.ClassDef) else ()
-            if isinstance(node, ast.ClassDef) and owner in map(calls.resolve, filter(None, bases)):
-                heirs += [(calls, node), *self.heirs(Symbol("class", path, name))]
+        for heir in self.inheriting.get(owner, ()):
+            calls = self.file_calls(heir.where)
+            node = calls.text.definitions.get(heir.name)
+            if isinstance(node, ast.ClassDef):
+                heirs += [(calls, node), *self.heirs(heir)]
         return heirs
 
     def callers_of_heirs(self, owner: Symbol) -> Iterator[tuple[FileCalls, Place]]:

@@ -92,12 +92,18 @@ class FileNames:
     def made_instead(self, owner: ast.ClassDef) -> list[ast.ClassDef]:
         """The classes that inherit from one which is made nowhere itself."""
         symbol = Symbol("class", self.path, owner.name)
-        heirs = [heir for _, heir in self.search.heirs(symbol)]
+        heirs = [heir for _, heir in self.search.heirs(symbol) if heir.name != owner.name]
         is_made = heirs and (
             self.text.callers(owner.name)
             or any(True for _ in self.search.callers(self.path, symbol))
         )
         return [] if is_made else heirs
+
+    def is_replaced(self, owner: ast.ClassDef) -> bool:
+        """Whether another file has a class of this name instead, which inherits from it: scripts
+        look up `Config` in the one that a command names."""
+        heirs = self.search.heirs(Symbol("class", self.path, owner.name))
+        return any(heir.name == owner.name for _, heir in heirs)
 
     def bases(self, owner: ast.ClassDef) -> Iterator[tuple[SourceText, ast.ClassDef]]:
         """The classes of the project that a class of the file inherits from."""

@@ -113,7 +113,10 @@ class ScriptRuns:
             if evidence.way.kind == "call"
         }
         reached = {*self.files.discovery.tree.may_run_with([script])} if self.called else set()
+        looks_up = _LOOKS_UP.search(self.files.query.text(script))
         called = {target: at for target, at in self.called.items() if at.path in reached}
+        if looks_up:
+            called = dict.fromkeys(self.called, Position(script, 1, 1)) | called
         here = {target: at for target, at in called.items() if at.path == script}
         targets = known | here or dict(islice(called.items(), _NAMED))
         wholes = {target: at for target, at in targets.items() if str(target) not in self.parts}
@@ -128,7 +131,7 @@ class ScriptRuns:
             for name in sorted(self.files.by_name.keys() & words):
                 named += self.files.by_name[name]
         groups = [(named, _NAMED), (self.unknown, _NAMED)]
-        if _LOOKS_UP.search(self.files.query.text(script)):
+        if looks_up:
             groups.append((self.wholes, _LOOKED_UP))
         few = (group for group, most in groups if len(group) <= most)
         return dict.fromkeys(chain(*few), Position(script, 1, 1)) | targets
