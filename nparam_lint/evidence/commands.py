@@ -17,7 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.evidence.directories import Directories
 from nparam_lint.evidence.options import is_made_up, takes_rest, values_taken, words_of
-from nparam_lint.evidence.shell_texts import is_script, plain_texts
+from nparam_lint.evidence.shell_arguments import takes_arguments, with_arguments
+from nparam_lint.evidence.shell_texts import is_makefile, is_script, plain_text, plain_texts
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, ancestors, is_doc, join, parent
 from nparam_lint.ground.patterns import late_pattern
 
@@ -30,7 +31,7 @@ _IN_LINE = r"(?:[^\n\\]|\\(?![ \t]*\n))*?"
 _COMMAND = late_pattern(
     r"(?:\b(?:python3?|torchrun|launch|deepspeed|srun|(?:uv|poetry|pdm|rye)[ \t]+run)\b"
     rf"(?:{_IN_LINE}\\[ \t]*\n){{0,4}}?{_IN_LINE}|(?<!\S)(?=\./[\w./-]+\.py\b))"
-    r"(?:(?<![\w./-])([\w./-]+\.py)\b|"
+    r"(?:(?<![\w./-])((?:\$[{(]?\w+[)}]?/)?[\w./-]+\.py)\b|"
     r"[ \t]-m[ \t]+(?!torch\.|deepspeed\.|accelerate\.)(\w+(?:\.\w+)+|\w+(?![^\n]*\.py\b)))"
     r"((?:<[^<>\n]+>|[^\n\\;|&>`]|\\[ \t]*(?:#[^\n]*)?\n?)*)"
 )
@@ -38,14 +39,21 @@ _COMMAND = late_pattern(
 _ENTRY_POINT = late_pattern(rb"[\"']?([\w-]+)[\"']?[ \t]*=[ \t]*[\"']?([a-zA-Z_][\w.]*):\w+")
 _DECLARE_ENTRY_POINTS = ("pyproject.toml", "setup.cfg", "setup.py")
 _CONTINUED = late_pattern(r"\\[ \t]*(#[^\n]*)?\n")  # `\ # of the network` of a README
-# A script that hands its own arguments on: `python -m torch.distributed.launch main.py "$@"`.
 _IN_CELL = late_pattern(r"[ \t]*\\?`[ \t]*<br[ \t]*/?>[ \t]*`")  # one that goes on in a table
-_HANDS_ON = late_pattern(
-    rb"\b(?:python3?|torchrun|launch|deepspeed|srun)\b[^\n]*?(?<![\w./-])([\w./-]+\.py)"
-    rb"[ \t]+[\"']?\$[@*]"
+# A call of a shell script, and what stands before it in its line.
+_SHELL_CALL = late_pattern(
+    r"(?:\b(?:bash|sh|zsh|source|sbatch|qsub)[ \t]+(?:-\S+[ \t]+)*|(?<![\w./-])(?=[\w.-]*/))"
+    r"([\w./-]+\.(?:sh|bash|sbatch|slurm))(?=[\s`;&|)]|$)()"
+    r"((?:<[^<>\n]+>|[^\n\\;|&>`]|\\[ \t]*(?:#[^\n]*)?\n?)*)"
 )
+_BEFORE_CALL = late_pattern(
+    r"(?:.*(?:[`;&|(]|\b(?:do|then|else)\b))?[ \t]*(?:[$>%@][ \t]*)?"
+    r"(?:(?:\w+=\S*|-\S+|nohup|srun|time|exec|sudo)[ \t]+)*"
+)
+_SIGNS = (b".py", b" -m ", b".sh", b".bash", b".sbatch", b".slurm")
+_ARGUMENT = late_pattern(r"\$\{?[1-9@*]")
 _VARIABLE = late_pattern(
-    r"(?:^|;|\bdo\b)[ \t]*(?:(?:export[ \t]+)?(?P<name>\w+)"
+    r"(?:^|;|\bdo\b)[ \t]*(?:(?:(?:export|local|readonly)[ \t]+)?(?P<name>\w+)"
     r"(?:(?P<more>\+?)=(?P<value>\"[^\"]*\"|'[^']*'|\([^()]*\)|[^\s;]+)"
     r"|[ \t]*(?P<adds>\+?)(?:[:?]=|(?<=[+ \t])=)[ \t]*(?P<line>[^\n#]*))"  # of a Makefile
     r"|for[ \t]+(?P<item>\w+)[ \t]+in[ \t]+(?P<items>[^\n;]+)"
@@ -68,6 +76,8 @@ _ANY_CONFIG = late_pattern(
 )
 _USE = late_pattern(r"\$([{(])?(\w+)(?:\[[@*]\])?(?(1)[})])")
 _ALL_OF_ARRAY = late_pattern(r"\"(\$\{\w+\[[@*]\]\})\"")
+_OPEN_FOLDER = late_pattern(r"^\$(?:[{(]\w+[)}])?")  # of a script
+_UNKNOWN_VALUE = late_pattern(r"\$\{?([A-Za-z_]\w*)\}?")
 _OR_ELSE = late_pattern(r"\$\{(\w+):?[-=]([^{}]*)\}")
 _VALUE = late_pattern(r"[^-]|-\.?\d|$")
 _ASSIGNED = late_pattern(r"(\w+)=([^\s$]+)")
@@ -76,6 +86,7 @@ _BEFORE = late_pattern(r"(\b\w+=\S+[ \t]+)+$")  # a command: `WIDTH=8 python tra
 _LAUNCHER = late_pattern(r"(?:torchrun|launch|deepspeed|distributed\.run)\b")
 _LARGE = 400_000
 _LARGE_PLAIN = 20_000  # of what is only text: what is longer is a log
+_DEEP = 3  # shell scripts that call each other
 _ENTRIES = 32  # of loops around a command
 _CONFIGS, _OF_ANY = 64, 8  # files that one name may mean; and `<config>`, if no README names more
 _OF_CONFIGS = late_pattern(r"(^|/)(conf|cfg)\w*/")
@@ -184,7 +195,9 @@ class Commands:
         self._readme = query.readme
         self._modules = query.discovery.tree.files  # among which configs may be
         self._read = query.content
-        self._directories = Directories(self._modules, self._texts)
+        scripts = [path for path in self._texts if is_script(path) and not is_makefile(path)]
+        self._directories = Directories({*self._modules, *scripts}, self._texts)
+        self._called: set[str] = set()  # shell scripts of which a call with arguments is known
         self._seen: set[str] = set()  # folders of Python configs
 
     def of(self, script: str) -> Sequence[Command]:
@@ -238,60 +251,125 @@ class Commands:
         return next((path for path in paths if path in self._modules), "")
 
     @cached_property
-    def _other_names(self) -> dict[str, str]:
-        """What else runs a script: the commands that the package installs, and the shell scripts
-        that hand their arguments on."""
+    def _installed(self) -> dict[str, str]:
+        """The commands that the package installs, and the scripts that they run."""
         scripts: dict[str, str] = {}
         for path in _DECLARE_ENTRY_POINTS:
             for name, module in _ENTRY_POINT.findall(self._read(path)):
                 script = module.decode().replace(".", "/") + ".py"
                 if any(at in self._modules for at in (script, f"src/{script}")):
                     scripts[name.decode()] = script
-        for path in self._texts:
-            match = _HANDS_ON.search(self._read(path)) if is_script(path) else None
-            if match:
-                scripts[path.rpartition("/")[2]] = match[1].decode()
         return scripts
 
     @cached_property
-    def _by_script(self) -> dict[str, list[tuple[int, Command]]]:
-        commands: dict[str, list[tuple[int, Command]]] = {}
+    def _plain(self) -> dict[str, str]:
+        """The texts that may have commands, as they are read."""
+        texts: dict[str, str] = {}
         for path in self._texts:
             is_read = is_doc(path) or path.endswith(".txt") or is_script(path)
             source = self._read(path) if is_read else b""
             most = _LARGE_PLAIN if path.endswith(".txt") else _LARGE
-            names = [name for name in self._other_names if name.encode() in source]
-            is_command = names or b".py" in source or b" -m " in source
+            names = [name for name in self._installed if name.encode() in source]
+            is_command = names or any(sign in source for sign in _SIGNS)
             if len(source) > most or not is_command:
                 continue
             text = source.decode("utf-8", "replace").replace("\r\n", "\n")
             text = _IN_CELL.sub(" ", text)
-            for name in names:
-                run = rf"(?:\S*/)?(?<![\w-]){re.escape(name)}"
-                if not is_script(name):  # at the start of a line, with options
-                    run = rf"^[ \t]*(?:[$>%][ \t]*)?{re.escape(name)}"
-                    run += r"(?=[ \t]+(?:[^\n]*[ \t])?(?:-|\\\n))"
-                text = re.sub(run, f"python {self._other_names[name]}", text, flags=re.MULTILINE)
+            for name in names:  # at the start of a line, with options
+                run = rf"^[ \t]*(?:[$>%][ \t]*)?{re.escape(name)}"
+                run += r"(?=[ \t]+(?:[^\n]*[ \t])?(?:-|\\\n))"
+                text = re.sub(run, f"python {self._installed[name]}", text, flags=re.MULTILINE)
+            texts[path] = plain_text(text) if is_script(path) else text
+        return texts
+
+    @cached_property
+    def _with_arguments(self) -> list[str]:
+        """The shell scripts that take arguments."""
+        scripts = (path for path in self._plain if is_script(path) and not is_makefile(path))
+        return [path for path in scripts if takes_arguments(self._plain[path])]
+
+    @cached_property
+    def _by_script(self) -> dict[str, list[tuple[int, Command]]]:
+        every: list[tuple[str, str, int, Command]] = []
+        for path, text in self._plain.items():
             numbers: Counter[str] = Counter()
             is_named = path.encode() in self._readme
-            every = (
-                (script, full)
-                for plain in (plain_texts(text) if is_script(path) else [text])
-                for start, named, command in _commands(path, plain)
-                for at, script in self._directories.of_script(path, plain, start, named)
-                for full in self._for_each_config(command, at)
-            )
-            for script, command in every:
+            for script, command in self._commands_of(path, text):
                 numbers[script] += 1
                 # Those of texts, then of shell scripts that the README has the reader run; then
                 # the first of each other shell script before the second of any.
                 order = 0 if is_doc(path) else 1 if is_named else 1 + numbers[script]
-                beside = normpath(join(parent(path), script))
-                for name in {script, script if script in self._modules else beside}:
-                    commands.setdefault(name, []).append((order, command))
-                    package = f"{name.removesuffix('.py')}/__main__.py"  # of `python -m package`
-                    commands.setdefault(package, []).append((order, command))
+                every.append((path, script, order, command))
+        commands: dict[str, list[tuple[int, Command]]] = {}
+        for path, script, order, command in every:
+            if path in self._called and any(map(_ARGUMENT.search, command.words)):
+                continue
+            beside = normpath(join(parent(path), script))
+            for name in {script, script if script in self._modules else beside}:
+                commands.setdefault(name, []).append((order, command))
+                package = f"{name.removesuffix('.py')}/__main__.py"  # of `python -m package`
+                commands.setdefault(package, []).append((order, command))
         return commands
+
+    @cached_property
+    def _without_arguments(self) -> dict[str, set[tuple[str, tuple[str, ...]]]]:
+        """The commands of each shell script that takes arguments, as it says them by itself."""
+        return {
+            path: {
+                (named, command.words)
+                for text in plain_texts(self._plain[path])
+                for _, named, command in _commands(path, text)
+            }
+            for path in self._with_arguments
+        }
+
+    def _commands_of(
+        self, path: str, text: str, callers: tuple[str, ...] = ()
+    ) -> Iterator[tuple[str, Command]]:
+        """(script, command) of each command in a text, with those of the shell scripts that it
+        calls; `callers`: those that call it, with arguments that all commands depend on."""
+        known = self._without_arguments[path] if callers else ()
+        for plain in plain_texts(text) if is_script(path) else [text]:
+            for start, named, command in _commands(path, plain):
+                if (named, command.words) in known:
+                    continue
+                for folder, script in self._directories.of_script(path, plain, start, named):
+                    for full in self._for_each_config(command, folder):
+                        if is_script(script):
+                            yield from self._in_call(script, full, (*callers, path))
+                        else:
+                            yield script, full
+
+    def _in_call(
+        self, name: str, call: Command, callers: tuple[str, ...]
+    ) -> Iterator[tuple[str, Command]]:
+        """(script, command) of those in a shell script that takes arguments, where it is called."""
+        near = (join(at, name) for at in (parent(callers[-1]), ""))
+        path = next((at for at in map(normpath, near) if at in self._with_arguments), "")
+        if not path:
+            ends = f"/{name.rpartition('/')[2]}"
+            paths = [at for at in self._with_arguments if f"/{at}".endswith(ends)]
+            path = paths[0] if len(paths) == 1 else ""
+        if not path or path in callers or len(callers) > _DEEP:
+            return
+        words = [_UNKNOWN_VALUE.sub(r"<\1>", word) for word in call.words]
+        is_open = any(map(_ARGUMENT.search, words))
+        text = with_arguments(self._plain[path], words)
+        for script, command in self._commands_of(path, text, callers):
+            if not is_open and any(map(_ARGUMENT.search, command.words)):
+                continue
+            self._called.update([path] if words and not is_open else ())
+            beside = normpath(join(parent(path), script))
+            _, filled, config = command.place.partition(" with ")
+            yield (
+                script if script in self._modules or beside not in self._modules else beside,
+                command._replace(
+                    place=f"{call.place}{filled}{config}",
+                    environ=tuple((dict(call.environ) | dict(command.environ)).items()),
+                    folder=command.folder or call.folder,
+                    filled=command.filled or call.filled,
+                ),
+            )
 
     def _for_each_config(self, command: Command, folder: str) -> Iterator[Command]:
         """A command for each config file that it may mean, if one of its words may mean several;
@@ -383,7 +461,8 @@ def _commands(path: str, text: str) -> Iterator[tuple[int, str, Command]]:
     variables = [*_VARIABLE.finditer(text)]
     for match in reversed(variables):
         values |= {} if match["more"] or match["adds"] else _value(match, {})
-    for match in sorted((*variables, *_COMMAND.finditer(text)), key=re.Match.start):
+    calls = [call for call in _SHELL_CALL.finditer(text) if _is_call(text, call.start())]
+    for match in sorted((*variables, *_COMMAND.finditer(text), *calls), key=re.Match.start):
         if match.re.pattern == _VARIABLE.pattern:
             ((name, _),) = (value := _value(match, values)).items()
             if name in changed:
@@ -398,6 +477,11 @@ def _commands(path: str, text: str) -> Iterator[tuple[int, str, Command]]:
         for item in _filled(path, text, match, match.start(), values):
             yield match.start(), *item
     yield from again()
+
+
+def _is_call(text: str, start: int) -> bool:
+    """Whether a command may begin there."""
+    return bool(_BEFORE_CALL.fullmatch(text, text.rfind("\n", 0, start) + 1, start))
 
 
 def _used(text: str) -> list[str]:
@@ -430,10 +514,10 @@ def _filled(
     template = _CONTINUED.sub(" ", match[3])
     if template.count(")") > template.count("("):  # `(cd demo; python train.py)`
         template = template.rpartition(")")[0]
-    used = _used(template)
+    script = match[1] or match[2].replace(".", "/") + ".py"
+    used = _used(f"{script} {template}")
     used += [name for use in used for value in values.get(use, ()) for name in _used(value)]
     names = [name for name in dict.fromkeys(used) if len(values.get(name, ())) > 1]
-    script = (match[1] or match[2].replace(".", "/") + ".py").removeprefix("./")
     place = f"{path}:{text.count(chr(10), 0, start) + 1}"
     line_start = text.rfind("\n", 0, match.start()) + 1
     before = _BEFORE.search(text[line_start : match.start()])
@@ -445,14 +529,15 @@ def _filled(
         values_here = {name: each[0] for name, each in values.items()} | dict(
             zip(names, chosen, strict=True)
         )
-        line = template
+        line, path_there = template, script
         for _ in range(2):  # a variable may be made of others
-            line = _with_values(line, values_here)
+            line, path_there = (_with_values(text, values_here) for text in (line, path_there))
         try:
             words = shlex.split(line, comments=True)
         except ValueError:  # a quote that stands alone
             words = [word.strip("'\"") for word in line.split()]
-        yield script, Command(tuple(words), place, environ, is_launched=is_launched)
+        path_there = _OPEN_FOLDER.sub("", path_there).removeprefix("./")
+        yield path_there, Command(tuple(words), place, environ, is_launched=is_launched)
 
 
 def _with_values(line: str, values: Mapping[str, str]) -> str:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+import shlex
 
+from nparam_lint.evidence.shell_arguments import branches, takes_arguments, with_arguments
 from nparam_lint.ground.patterns import late_pattern
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _SCRIPT = late_pattern(r"(\.(sh|bash|sbatch|slurm|mk)|(^|/)(GNU)?[Mm]akefile)$")
 _BRANCHES = 8
@@ -17,15 +15,17 @@ _INTERPRETER = late_pattern(
     r"(?:[\w./-]*/)?(python3?)\}?[\"']?[ \t]*$",
     re.MULTILINE,
 )
-_CASE = late_pattern(r"^[ \t]*case[ \t][^\n]*[ \t]in\b(.*?)^[ \t]*esac\b", re.MULTILINE | re.DOTALL)
-_BRANCH = late_pattern(r"\)(.*?);;", re.DOTALL)
 _FUNCTION = late_pattern(
-    r"^(?:function[ \t]+)?(\w+)[ \t]*\([ \t]*\)[ \t]*\{(.*?)^\}", re.MULTILINE | re.DOTALL
+    r"^(?:function[ \t]+([\w-]+)(?:[ \t]*\([ \t]*\))?|([\w-]+)[ \t]*\([ \t]*\))\s*"
+    r"\{([^\n]*(?=\}[ \t]*$)|.*?(?=^\}))\}",
+    re.MULTILINE | re.DOTALL,
 )
+_LOCAL = late_pattern(r"(?m)(^|;)[ \t]*local[ \t]+([^\n;]*)")
+_ASSIGNMENT = late_pattern(r"\w+=(?:\"[^\"]*\"|'[^']*'|\S*)")
+_COMMENT = late_pattern(r"(?<!\S)#[^\n]*")
 # What runs the command that a variable holds; and where it gets one.
 _RUN = r"^[ \t]*(?:eval[ \t]+)?\"?\$\{?(\w+)\}?\"?[ \t]*$"
 _HELD = r"^[ \t]*{0}(?P<more>\+?)=(?P<quote>[\"'])(?P<value>(?:(?!(?P=quote)).)*)(?P=quote)"
-_ARGUMENTS = late_pattern(r"[\"']?\$[@*][\"']?")
 
 
 def is_script(path: str) -> bool:
@@ -37,31 +37,47 @@ def is_makefile(path: str) -> bool:
     return path.endswith(".mk") or path.rpartition("/")[2].lower().endswith("makefile")
 
 
-def plain_texts(text: str) -> Iterator[str]:
+def plain_text(text: str) -> str:
     """The text with the interpreter by its name, a command that a variable holds where that is run,
-    and a function that hands its arguments on where it is called; with each branch of its first
-    `case` alone. Lines stay where they are."""
+    and a function that takes arguments where it is called. Lines stay where they are."""
     for name, interpreter in _INTERPRETER.findall(text):
         text = re.sub(rf"\$(?:{name}\b|\{{{name}\}}|\({name}\))", interpreter, text)
     for name in dict.fromkeys(re.findall(_RUN, text, re.MULTILINE)):
         text = _where_run(name, text)
-    for match in [*_FUNCTION.finditer(text)]:
-        name, body = match[1], " ".join(match[2].replace("\\\n", " ").split("\n"))
-        if _ARGUMENTS.search(body):
-            text = text.replace(match[0], "\n" * match[0].count("\n"))
-            call = re.compile(rf"^[ \t]*{name}\b((?:[^\n\\]|\\\n)*)", re.MULTILINE)
-            for match in [*call.finditer(text)]:
-                text = text.replace(match[0], match[1].join(_ARGUMENTS.split(body)), 1)
-    case = _CASE.search(text)
-    if case is None:
-        yield text
-        return
-    every = _BRANCH.finditer(text, case.start(1), case.end())
-    branches = [match for match in every if not re.search(r"\b(exit|usage)\b", match[1])]
-    for branch in branches[:_BRANCHES]:
-        inside = "\n" * text.count("\n", case.start(), branch.start(1)) + branch[1]
-        rest = "\n" * text.count("\n", branch.end(1), case.end())
-        yield text[: case.start()] + inside + rest + text[case.end() :]
+    for name in [function[1] or function[2] for function in _FUNCTION.finditer(text)]:
+        functions = (f for f in _FUNCTION.finditer(text) if name in (f[1], f[2]))
+        if (function := next(functions, None)) and takes_arguments(function[3]):
+            text = _where_called(function, text)
+    return text
+
+
+def plain_texts(text: str) -> list[str]:
+    """A plain text with each branch of its first `case` alone."""
+    inner = [
+        inside
+        for _, _, branch, inside in branches(text)
+        if not re.search(r"\b(exit|usage)\b", branch)
+    ]
+    return inner[:_BRANCHES] or [text]
+
+
+def _where_called(function: re.Match[str], text: str) -> str:
+    """The text with what a function does in the places where it is called."""
+
+    def called(match: re.Match[str]) -> str:
+        try:
+            words = shlex.split(match[2].replace("\\\n", " "), comments=True)
+        except ValueError:  # a quote that ends elsewhere
+            return match[0]
+        body = _COMMENT.sub("", with_arguments(function[3], words).replace("\\\n", " "))
+        body = _LOCAL.sub(lambda local: local[1] + "; ".join(_ASSIGNMENT.findall(local[2])), body)
+        return match[1] + "; ".join(body.split("\n")) + "\n" * match[0].count("\n")
+
+    others = text.replace(function[0], "\n" * function[0].count("\n"))
+    name = re.escape(function[1] or function[2])
+    call = rf"((?:^|[;&|{{(]|\b(?:do|then|else)\b)[ \t]*){name}(?![\w=(./-])((?:[^\n\\;&|>]|\\\n)*)"
+    others, calls = re.subn(call, called, others, flags=re.MULTILINE)
+    return others if calls else text
 
 
 def _where_run(name: str, text: str) -> str:
