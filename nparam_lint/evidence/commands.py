@@ -69,11 +69,14 @@ _LIST = late_pattern(  # of Hydra, `dims=[1,2]`; of fire, `[lin,conv]`
 _REPLACED = late_pattern(r"^your_|\bpath/to/")  # of one that a reader replaces by another
 _TO_FILL_IN = late_pattern(
     r"\$\{?\w+\}?|\{[^{}]*\}|<[^<>]*>|\[[^\[\]]*\]|(?<![\w.-])[A-Z][A-Z_]*(?=\.\w+$)"
+    r"|(?<=/)(?:my|your)(?:[-_]\w+)?(?=\.\w+$)"
 )
 _ANY_CONFIG = late_pattern(
     r"(?:[A-Z]+_)*(?:CONFIG|CFG|YAML)(?:_[A-Z]+)*"
-    r"|[<{\[](?:[\w-]+[-_])?(?i:config|cfg|yaml)(?:[-_](?:file|path))?(?:\.ya?ml)?[>}\]]"
+    r"|[<{\[](?:[\w/-]+[-_/])?(?i:config|cfg|yaml)(?:[-_](?:file|path|ya?ml))*(?:\.ya?ml)?[>}\]]"
+    r"|(?:\S*\bpath/to/(?:\S*[-_/])?|your[-_])(?:config|cfg)(?:[-_]file)?\.(?:ya?ml|json|toml)"
 )
+_GAP_OF_WORDS = late_pattern(r"(?<![^\s=])(?:<[A-Za-z][\w /-]*>|\[[A-Za-z][\w /-]*\])")
 _USE = late_pattern(r"\$([{(])?(\w+)(?:\[[@*]\])?(?(1)[})])")
 _ALL_OF_ARRAY = late_pattern(r"\"(\$\{\w+\[[@*]\]\})\"")
 _OPEN_FOLDER = late_pattern(r"^\$(?:[{(]\w+[)}])?")  # of a script
@@ -421,7 +424,10 @@ class Commands:
     def _meant_by(self, path: str, folder: str) -> list[str]:
         """The config files that one with a gap may be, `configs/{NAME}.yaml`, if all lie in one
         directory, or beside the text with the command, in `folder`; or `CONFIG.yaml`, if they lie
-        below one. Those that the README names first; `<config-file>` is these, or a few."""
+        below one. Those that the README names first; `<config-file>` and `path/to/config.yaml` are
+        these, or a few. One that is there is none with a gap."""
+        if path in self._texts:
+            return []
         if _ANY_CONFIG.fullmatch(path):
             every = (self._meant_by(f"CONFIG{suffix}", folder) for suffix in CONFIG_SUFFIXES)
             files = next(filter(None, every), [])
@@ -512,6 +518,7 @@ def _filled(
 ) -> Iterator[tuple[str, Command]]:
     """The command of a match, with the values of its variables: in a loop, with each."""
     template = _CONTINUED.sub(" ", match[3])
+    template = _GAP_OF_WORDS.sub(lambda gap: gap[0].replace(" ", "-"), template)
     if template.count(")") > template.count("("):  # `(cd demo; python train.py)`
         template = template.rpartition(")")[0]
     script = match[1] or match[2].replace(".", "/") + ".py"
