@@ -217,7 +217,8 @@ class ModelBuild:
         """
         self.left_out = []
         nothing, is_way = contextlib.nullcontext(), self.job.build.is_way
-        script = without_effects(self.torch, self.left_out) if is_way else nothing
+        folder = os.path.dirname(os.path.join(STATE.root, self.job.file or ""))
+        script = without_effects(self.torch, self.left_out, folder) if is_way else nothing
         with around, within or nothing, script:
             if is_way:
                 model, call = self.make_way()

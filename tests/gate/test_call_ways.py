@@ -33,7 +33,7 @@ def test_a_function_for_an_older_timm_gets_what_it_takes(monkeypatch):
 def test_yaml_needs_no_loader_as_before_its_version_6(tmp_path):
     torch, yaml = pytest.importorskip("torch"), pytest.importorskip("yaml")
     (tmp_path / "a.yaml").write_text("width: 3\n")
-    with without_effects(torch, []), (tmp_path / "a.yaml").open() as file:
+    with without_effects(torch, [], ""), (tmp_path / "a.yaml").open() as file:
         assert yaml.load(file) == {"width": 3}
     with pytest.raises(TypeError):
         yaml.load("width: 3")
@@ -47,7 +47,7 @@ def test_what_is_written_goes_nowhere_and_what_is_read_is_what_is_there(tmp_path
     monkeypatch.setattr(tempfile, "tempdir", str(own))
     there, absent = tmp_path / "there", tmp_path / "absent"
     there.write_text("as it was")
-    with without_effects(torch, []):
+    with without_effects(torch, [], ""):
         for mode in ("w", "wb", "w+", "x", "a"):
             with absent.open(mode) as file:
                 file.write(b"" if "b" in mode else "")
@@ -87,7 +87,7 @@ def test_weights_are_not_fetched_whoever_fetches_them(tmp_path, monkeypatch):
     stored = tmp_path / "a.safetensors"
     stored.touch()
     addresses = []
-    with without_effects(torch, addresses):
+    with without_effects(torch, addresses, ""):
         path = user.download("https://example.com/b.pth", out=str(tmp_path / "b.pth"))
         user.download("https://example.com/words.txt")
         absent = user.load_file(filename=str(tmp_path / "c.safetensors"))

@@ -74,15 +74,18 @@ class AbsentWeights(dict):
 
 
 @contextlib.contextmanager
-def without_effects(torch, addresses):
+def without_effects(torch, addresses, folder):
     """In this context weights that would be downloaded, or that are not here, are left out, and
-    their addresses are added to the list; files are read, but none is written."""
+    their addresses are added to the list; files are read, but none is written. `folder`: that of
+    the script."""
+    folder = ScriptFolder(folder)
     load_known = loading_no_weights(torch.nn.Module.load_state_dict, addresses)
     methods = [(torch.nn.Module, "load_state_dict", load_known)]
     if logging := sys.modules.get("accelerate.logging"):  # it insists on what a script makes
         methods.append((logging.MultiProcessAdapter, "log", do_nothing))
-    changes = [*of_files(), *of_weights(torch, addresses), *of_older_versions()]
+    changes = [*of_files(folder), *of_weights(torch, addresses), *of_older_versions()]
     with contextlib.ExitStack() as undo:
+        undo.callback(os.chdir, os.getcwd())
         for names, name, value in changes:
             undo.callback(names.__setitem__, name, names[name])
             names[name] = value
@@ -92,11 +95,11 @@ def without_effects(torch, addresses):
         yield
 
 
-def of_files():
+def of_files(folder):
     """(names, name, function in its place) of what writes or lists results, and of programs."""
     return [
-        (vars(builtins), "open", functools.partial(open_known, builtins.open)),
-        (vars(io), "open", functools.partial(open_known, io.open)),
+        (vars(builtins), "open", functools.partial(open_known, builtins.open, folder)),
+        (vars(io), "open", functools.partial(open_known, io.open, folder)),
         (vars(subprocess), "run", functools.partial(run_none, subprocess.run)),
         (vars(os), "listdir", functools.partial(list_known, os.listdir)),
         (vars(os), "mkdir", functools.partial(make_temporary, os.mkdir)),
@@ -142,15 +145,48 @@ def of_older_versions():
             yield names, "model_entrypoint", functools.partial(plain_entrypoint, find)
 
 
-def open_known(open_file, file, mode="r", *args, **kwargs):
+def open_known(open_file, folder, file, mode="r", *args, **kwargs):
     """What is written, such as the options of a run, goes nowhere; a file that is read as well
     (`r+`, `a+`), or a temporary one, is opened as it is, and so is what gets its name by an
-    `opener` (`tempfile`)."""
+    `opener` (`tempfile`). One that only the `folder` of the script has tells that it is run
+    there."""
     is_written = re.sub("[bt]", "", str(mode)) in ("w", "w+", "x", "x+", "a")
     is_named = isinstance(file, (str, bytes, os.PathLike)) and "opener" not in kwargs
     if is_written and is_named and not may_write(file):
         return io.BytesIO() if "b" in mode else io.StringIO()
-    return open_file(file, mode, *args, **kwargs)
+    try:
+        opened = open_file(file, mode, *args, **kwargs)
+    except FileNotFoundError:
+        if not (is_named and folder.is_entered(open_file, file)):
+            raise
+        return open_file(file, mode, *args, **kwargs)
+    folder.names.extend([file] if is_named else [])
+    return opened
+
+
+class ScriptFolder:
+    """The folder of a script, in which it is run if it opens what is there alone; `names`: of the
+    files that were opened before."""
+
+    def __init__(self, path):
+        self.path, self.names = path, []
+
+    def is_entered(self, open_file, name):
+        """Whether this is the working directory from now on: it has the file, and no other one by
+        a name that was opened before. Asked by opening them, which is noted."""
+        before = [os.fsdecode(other) for other in self.names]
+        others = [other for other in before if not os.path.isabs(other)]
+        if not self.has(open_file, name) or any(self.has(open_file, other) for other in others):
+            return False
+        os.chdir(self.path)
+        return True
+
+    def has(self, open_file, name):
+        try:
+            open_file(os.path.join(self.path, os.fsdecode(name)), "rb").close()
+        except OSError:
+            return False
+        return True
 
 
 def list_known(list_directory, path="."):
