@@ -82,7 +82,7 @@ def settled(candidates: Sequence[Candidate], answers: Mapping[int, _Measurement]
             path, _, line = (answer.modules[0].source or "").rpartition(":")
             if path == way.position.path and int(line) != way.position.line:
                 candidate.way = replace(way, position=Position(path, int(line)))
-    return left_out
+    return left_out | _failed_defaults(candidates, answers, left_out)
 
 
 def _settled_ways(candidates: Sequence[Candidate], answers: Mapping[int, _Measurement]) -> set[int]:
@@ -175,6 +175,24 @@ def _needless_runs(
         if (candidates[number].target, candidates[number].build.recipe.file) in made_by:
             needless.add(number)
     return needless
+
+
+def _failed_defaults(
+    candidates: Sequence[Candidate], answers: Mapping[int, _Measurement], left_out: set[int]
+) -> set[int]:
+    """The calls without options that failed, where a run has come to the same call."""
+    come_to: set[object] = set()
+    failed: dict[int, object] = {}
+    for number, candidate in enumerate(candidates):
+        way = candidate.way
+        if number in left_out or way is None or way.kind != "call":
+            continue
+        call = candidate.target, way.position.path, way.position.line
+        if isinstance(answers[number], Measured):
+            come_to.update([call] if candidate.build.recipe.is_run else [])
+        elif not way.words:
+            failed[number] = call
+    return {number for number, call in failed.items() if call in come_to}
 
 
 def _comes_to_model(answer: _Measurement) -> bool:
