@@ -47,7 +47,7 @@ _SHELL_CALL = late_pattern(
     r"((?:<[^<>\n]+>|[^\n\\;|&>`]|\\[ \t]*(?:#[^\n]*)?\n?)*)"
 )
 _BEFORE_CALL = late_pattern(
-    r"(?:.*(?:[`;&|(]|\b(?:do|then|else)\b))?[ \t]*(?:[$>%@][ \t]*)?"
+    r"(?:.*(?:[`;&|]|(?<!\])\(|\b(?:do|then|else)\b))?[ \t]*(?:[$>%@][ \t]*)?"
     r"(?:(?:\w+=\S*|-\S+|nohup|srun|time|exec|sudo)[ \t]+)*"
 )
 _SIGNS = (b".py", b" -m ", b".sh", b".bash", b".sbatch", b".slurm")
@@ -83,8 +83,7 @@ _OPEN_FOLDER = late_pattern(r"^\$(?:[{(]\w+[)}])?")  # of a script
 _UNKNOWN_VALUE = late_pattern(r"\$\{?([A-Za-z_]\w*)\}?")
 _OR_ELSE = late_pattern(r"\$\{(\w+):?[-=]([^{}]*)\}")
 _VALUE = late_pattern(r"[^-]|-\.?\d|$")
-_ASSIGNED = late_pattern(r"(\w+)=([^\s$]+)")
-_EXPORTED = late_pattern(r"^[ \t]*export[ \t]+(\w+)=([^\s$;\"']+)", re.MULTILINE)
+_EXPORTED = late_pattern(r"^[ \t]*export[ \t]+(\w+)\b", re.MULTILINE)
 _BEFORE = late_pattern(r"(\b\w+=\S+[ \t]+)+$")  # a command: `WIDTH=8 python train.py`
 _LAUNCHER = late_pattern(r"(?:torchrun|launch|deepspeed|distributed\.run)\b")
 _LARGE = 400_000
@@ -356,8 +355,11 @@ class Commands:
         if not path or path in callers or len(callers) > _DEEP:
             return
         words = [_UNKNOWN_VALUE.sub(r"<\1>", word) for word in call.words]
+        environ = {name: _UNKNOWN_VALUE.sub(r"<\1>", value) for name, value in call.environ}
+        known = [pair for pair in call.environ if "$" not in pair[1]]
+        kept = {name: value for name, value in known if not _sets(self._plain[path], name)}
         is_open = any(map(_ARGUMENT.search, words))
-        text = with_arguments(self._plain[path], words)
+        text = with_arguments(_with_environ(self._plain[path], environ), words)
         for script, command in self._commands_of(path, text, callers):
             if not is_open and any(map(_ARGUMENT.search, command.words)):
                 continue
@@ -368,7 +370,7 @@ class Commands:
                 script if script in self._modules or beside not in self._modules else beside,
                 command._replace(
                     place=f"{call.place}{filled}{config}",
-                    environ=tuple((dict(call.environ) | dict(command.environ)).items()),
+                    environ=tuple((kept | dict(command.environ)).items()),
                     folder=command.folder or call.folder,
                     filled=command.filled or call.filled,
                 ),
@@ -522,29 +524,54 @@ def _filled(
     if template.count(")") > template.count("("):  # `(cd demo; python train.py)`
         template = template.rpartition(")")[0]
     script = match[1] or match[2].replace(".", "/") + ".py"
-    used = _used(f"{script} {template}")
+    before = _BEFORE.search(text, text.rfind("\n", 0, match.start()) + 1, match.start())
+    own = before[0] if before else ""
+    used = _used(f"{own} {script} {template}")
     used += [name for use in used for value in values.get(use, ()) for name in _used(value)]
     names = [name for name in dict.fromkeys(used) if len(values.get(name, ())) > 1]
     place = f"{path}:{text.count(chr(10), 0, start) + 1}"
-    line_start = text.rfind("\n", 0, match.start()) + 1
-    before = _BEFORE.search(text[line_start : match.start()])
     head = text[match.start() : match.start(1 if match[1] else 2)]
     is_launched = _LAUNCHER.search(head) is not None
-    exported = dict(_EXPORTED.findall(text, 0, match.start()))
-    environ = tuple((exported | dict(_ASSIGNED.findall(before[0] if before else ""))).items())
+    exported = [name for name in _EXPORTED.findall(text, 0, match.start()) if name in values]
     for chosen in islice(product(*(values[name] for name in names)), _ENTRIES):
         values_here = {name: each[0] for name, each in values.items()} | dict(
             zip(names, chosen, strict=True)
         )
         line, path_there = template, script
+        environ = {name: values_here[name] for name in exported} | _variables(own)
         for _ in range(2):  # a variable may be made of others
             line, path_there = (_with_values(text, values_here) for text in (line, path_there))
-        try:
-            words = shlex.split(line, comments=True)
-        except ValueError:  # a quote that stands alone
-            words = [word.strip("'\"") for word in line.split()]
+            environ = {name: _with_values(value, values_here) for name, value in environ.items()}
+        if not is_script(script):
+            environ = {name: value for name, value in environ.items() if "$" not in value}
         path_there = _OPEN_FOLDER.sub("", path_there).removeprefix("./")
-        yield path_there, Command(tuple(words), place, environ, is_launched=is_launched)
+        command = Command(_words(line), place, tuple(environ.items()), is_launched=is_launched)
+        yield path_there, command
+
+
+def _words(line: str) -> tuple[str, ...]:
+    try:
+        return tuple(shlex.split(line, comments=True))
+    except ValueError:  # a quote that stands alone
+        return tuple(word.strip("'\"") for word in line.split())
+
+
+def _variables(assignments: str) -> dict[str, str]:
+    """`WIDTH=8 DEPTH=2`, before a command."""
+    pairs = (word.partition("=") for word in _words(assignments))
+    return {name: value for name, _, value in pairs}
+
+
+def _sets(text: str, name: str) -> bool:
+    """Whether a shell script sets a variable to something else than what it was."""
+    return bool(re.search(rf"^[ \t]*{name}=(?![\"']?\$\{{?{name}\b)", text, re.MULTILINE))
+
+
+def _with_environ(text: str, environ: Mapping[str, str]) -> str:
+    """A shell script as it is with these variables: `${DEPTH:-3}` and `$DEPTH` are what they say,
+    unless it sets them."""
+    text = _OR_ELSE.sub(lambda match: environ.get(match[1], match[0]), text)
+    return "".join(f"{name}={shlex.quote(value)};" for name, value in environ.items()) + text
 
 
 def _with_values(line: str, values: Mapping[str, str]) -> str:

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
+from typing import TYPE_CHECKING
 
 from nparam_lint.evidence.shell_arguments import branches, takes_arguments, with_arguments
 from nparam_lint.ground.patterns import late_pattern
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _SCRIPT = late_pattern(r"(\.(sh|bash|sbatch|slurm|mk)|(^|/)(GNU)?[Mm]akefile)$")
 _BRANCHES = 8
@@ -44,11 +48,19 @@ def plain_text(text: str) -> str:
         text = re.sub(rf"\$(?:{name}\b|\{{{name}\}}|\({name}\))", interpreter, text)
     for name in dict.fromkeys(re.findall(_RUN, text, re.MULTILINE)):
         text = _where_run(name, text)
-    for name in [function[1] or function[2] for function in _FUNCTION.finditer(text)]:
+    names = [function[1] or function[2] for function in _FUNCTION.finditer(text)]
+    for name in names:
         functions = (f for f in _FUNCTION.finditer(text) if name in (f[1], f[2]))
-        if (function := next(functions, None)) and takes_arguments(function[3]):
+        function = next(functions, None)
+        # Not one that only says that something is wrong, and exits.
+        if function and _runs_something(function[3], names) and takes_arguments(function[3]):
             text = _where_called(function, text)
     return text
+
+
+def _runs_something(body: str, functions: Sequence[str]) -> bool:
+    words = re.findall(r"-?[\w-]+", body)
+    return not {"py", "-m", "sh"}.union(functions).isdisjoint(words)
 
 
 def plain_texts(text: str) -> list[str]:
