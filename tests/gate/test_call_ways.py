@@ -35,6 +35,8 @@ def test_yaml_needs_no_loader_as_before_its_version_6(tmp_path):
     (tmp_path / "a.yaml").write_text("width: 3\n")
     with without_effects(torch, [], ""), (tmp_path / "a.yaml").open() as file:
         assert yaml.load(file) == {"width": 3}
+        file.seek(0)
+        assert [*yaml.load_all(file)] == [*yaml.safe_load_all("width: 3")] == [{"width": 3}]
     with pytest.raises(TypeError):
         yaml.load("width: 3")
 

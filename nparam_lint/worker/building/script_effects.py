@@ -138,7 +138,8 @@ def of_weights(torch, addresses):
 def of_older_versions():
     """The same of what libraries took when the project was written."""
     if yaml := sys.modules.get("yaml"):
-        yield vars(yaml), "load", functools.partial(plain_load, yaml.load, yaml)
+        for name in ("load", "load_all"):
+            yield vars(yaml), name, functools.partial(plain_load, getattr(yaml, name), yaml)
     for name in _TIMM_FACTORIES:
         names = getattr(sys.modules.get(name), "__dict__", {})
         if find := names.get("model_entrypoint"):
@@ -269,7 +270,7 @@ def fetching_no_weights(fetch, addresses):
 
 
 def plain_load(load, yaml, stream, Loader=None):
-    """`yaml.load` as it was before PyYAML 6, when it needed no loader."""
+    """`yaml.load` or `load_all` as it was before PyYAML 6, when it needed no loader."""
     return load(stream, Loader or yaml.FullLoader)
 
 
