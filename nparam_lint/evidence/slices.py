@@ -535,8 +535,6 @@ class Slice(StatementSlice):
         if not isinstance(owner, ast.ClassDef) or self.owners - {owner.name}:
             raise NoWay("self")
         owner = self.made(owner)
-        for attribute in sorted(attributes):
-            self.check_heirs(owner, attribute)
         self.owners.add(owner.name)
         need -= attributes
         statements: list[ast.stmt] = []
@@ -570,8 +568,6 @@ class Slice(StatementSlice):
         fields = {name for node in valued for name in stores(node)}
         for item in sorted(attributes):
             attribute = item.partition(".")[2]
-            if attribute in methods or attribute in fields:
-                self.check_heirs(owner, attribute)
             if attribute in methods:
                 need.add(owner.name)
                 continue
@@ -583,7 +579,11 @@ class Slice(StatementSlice):
                 raise NoWay(f"{item} is not known")
             need.add(owner.name)
             statements = [statement, *statements]
-        return statements + bound
+        statements += bound
+        for name in sorted({name for node in statements for name in stores(node)}):
+            if name.startswith("self."):
+                self.check_heirs(owner, name)
+        return statements
 
 
 def _inherits(owner: ast.ClassDef) -> bool:
