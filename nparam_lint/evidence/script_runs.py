@@ -36,6 +36,7 @@ _MOST, _OF_SCRIPT = 24, 6  # runs
 _NAMED = 3  # models of a script that it names and does not call
 _LOOKED_UP = 12  # of one that looks them up by their names
 _LOOKS_UP = late_pattern(r"import_module\(|getattr\(|globals\(\)|\beval\(|__import__\(")
+_MODULE = late_pattern(r"[A-Za-z_]\w*(?:\.\w+)+")
 _SEED = late_pattern(r"(?<!\S)--?(?:\w+[_-])?seed[= ]\S+ ?")
 
 
@@ -112,11 +113,9 @@ class ScriptRuns:
             for evidence in self.by_script[script]
             if evidence.way.kind == "call"
         }
-        reached = {*self.files.discovery.tree.may_run_with([script])} if self.called else set()
-        looks_up = _LOOKS_UP.search(self.files.query.text(script))
+        files = [script, *self._modules_named(script)] if self.called else []
+        reached = {*self.files.discovery.tree.may_run_with(files)}
         called = {target: at for target, at in self.called.items() if at.path in reached}
-        if looks_up:
-            called = dict.fromkeys(self.called, Position(script, 1, 1)) | called
         here = {target: at for target, at in called.items() if at.path == script}
         targets = known | here or dict(islice(called.items(), _NAMED))
         wholes = {target: at for target, at in targets.items() if str(target) not in self.parts}
@@ -131,10 +130,19 @@ class ScriptRuns:
             for name in sorted(self.files.by_name.keys() & words):
                 named += self.files.by_name[name]
         groups = [(named, _NAMED), (self.unknown, _NAMED)]
-        if looks_up:
+        if _LOOKS_UP.search(self.files.query.text(script)):
             groups.append((self.wholes, _LOOKED_UP))
         few = (group for group, most in groups if len(group) <= most)
         return dict.fromkeys(chain(*few), Position(script, 1, 1)) | targets
+
+    def _modules_named(self, script: str) -> Iterator[str]:
+        """The files that commands of a script name as modules: `--config-module configs.large`."""
+        for command in self.files.query.commands.of(script):
+            for word in command.words:
+                name = word.rpartition("=")[2]
+                if _MODULE.fullmatch(name):
+                    file = self.files.discovery.tree.module_file(name.replace(".", "/"))
+                    yield from [file] if file else []
 
     @cached_property
     def parts(self) -> Container[str]:
