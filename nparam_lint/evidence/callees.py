@@ -17,6 +17,7 @@ from nparam_lint.evidence.file_names import FileNames, owner_of
 from nparam_lint.evidence.named_models import GIVEN_LOOKED_UP, LOOKED_UP, called_by
 from nparam_lint.evidence.statements import loads, stores
 from nparam_lint.ground.script_words import IN_TABLE
+from nparam_lint.ground.values import Position
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -80,7 +81,12 @@ class Callees(FileNames):
         """The models that a call gives whatever the options, each with what stands behind the call
         to get it."""
         name = dotted_name(call.func)
-        symbol = self.resolve(name, call.lineno) if name and self.is_bound(name) else None
+        meanings = self.meanings_at(name, call.lineno) if name and self.is_bound(name) else []
+        for meaning in meanings if len(meanings) > 1 else ():
+            if target := self.search.target_of(meaning):  # one of them: its script says which
+                at = Position(self.path, call.lineno, call.col_offset + 1)
+                self.search.not_followed.setdefault(target, at)
+        symbol = meanings[0] if len(meanings) == 1 else None
         target = self.search.target_of(symbol)
         if symbol and symbol.kind == "outside" and BUILDS.match(symbol.name):
             target = self.target_by_config(call)

@@ -130,23 +130,22 @@ class FileCalls(Callees):
         head = dotted_name(call.func).partition(".")[0]
         if not head or any(head in stores(node) for node in cut.statements):
             return []
-        if cut.home is not self and head in self.text.names:
+        is_inner = bool(self.text.imports_reaching(head, line)[0])
+        if cut.home is not self and head in self.text.names and not is_inner:
             module = self.search.query.module_for(self.path, cut.home.path)
             return ast.parse(f"from {module} import {head}").body
-        if head in self.text.available:
+        nodes, may_be_outer = self.text.imports_reaching(head, line)
+        if not nodes or (may_be_outer and head in self.text.available):
             return []
-        for node in self.imports_for(line):
-            if head in stores(node):
-                part = copy.copy(node)
-                part.names = [alias for alias in node.names if head in stores(alias)]
-                if isinstance(part, ast.ImportFrom) and part.level and cut.home is not self:
-                    tree = self.search.discovery.tree
-                    place = tree.relative(self.path, part.level, part.module or "")
-                    if place:
-                        part.module = self.search.query.module_for(f"{place}.py", cut.home.path)
-                        part.level = 0
-                return [part]
-        return []
+        part = copy.copy(nodes[0])
+        part.names = [alias for alias in part.names if head in stores(alias)]
+        if isinstance(part, ast.ImportFrom) and part.level and cut.home is not self:
+            tree = self.search.discovery.tree
+            place = tree.relative(self.path, part.level, part.module or "")
+            if place:
+                part.module = self.search.query.module_for(f"{place}.py", cut.home.path)
+                part.level = 0
+        return [part]
 
 
 class CalledFiles(CallSearch):

@@ -118,12 +118,6 @@ class FileNames:
         """Those that are not at the top level."""
         return [item for node in self.text.inner_imports for item in imported(node)]
 
-    def imports_for(self, line: int) -> list[ast.Import | ast.ImportFrom]:
-        """The same statements, the last one above a line first: branches import different things by
-        one name."""
-        nodes = self.text.inner_imports
-        return sorted(nodes, key=lambda node: (node.lineno > line, abs(node.lineno - line)))
-
     @cached_property
     def bound(self) -> set[str]:
         """The names that imports and definitions bind."""
@@ -138,11 +132,31 @@ class FileNames:
         return bool(rest and self.search.discovery.tree.locate(self.path, head))
 
     def resolve(self, dotted: str, line: int = 0) -> Symbol | None:
-        """What a name means, in a function at a line."""
-        local = [item for item in self.imports if item.bound == dotted.partition(".")[0]]
-        if line and len(local) > 1:
-            local = [item for node in self.imports_for(line) for item in imported(node)]
-        return self.search.names.resolve(self.path, dotted, local=local)
+        """What a name means, in a function at a line; None where branches give it meanings between
+        which nothing here decides."""
+        meanings = self.meanings_at(dotted, line)
+        return meanings[0] if len(meanings) == 1 else None
+
+    def meanings_at(self, dotted: str, line: int = 0) -> list[Symbol]:
+        """What a name may mean, in a function at a line."""
+        head, names = dotted.partition(".")[0], self.search.names
+        nodes, may_be_outer = self.text.imports_reaching(head, line)
+        if not line:
+            local = [item for item in self.imports if item.bound == head]
+            symbol = names.resolve(self.path, dotted, local=local)
+            return [symbol] if symbol else []
+        symbols = [
+            names.resolve(self.path, dotted, local=[item])
+            for node in nodes
+            for item in imported(node)
+            if item.bound == head
+        ]
+        if may_be_outer and (not symbols or head in self.text.names):
+            symbols.append(names.resolve(self.path, dotted))
+        meanings = [*dict.fromkeys(filter(None, symbols))]
+        if any(map(self.text.is_attempt, nodes)):  # `try: import fast`, `except ImportError:`
+            meanings = [m for m in meanings if m.kind != "outside"][:1] or meanings[:1]
+        return meanings
 
     def is_harmless(self, call: ast.Call) -> bool:
         """Whether a call only makes a value: by the names of what is called, or what it does."""

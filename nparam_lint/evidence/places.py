@@ -8,9 +8,9 @@ import re
 import sys
 from bisect import bisect_left
 from collections import ChainMap
-from functools import cached_property
-from operator import itemgetter
-from typing import TYPE_CHECKING
+from functools import cached_property, partial
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -79,6 +79,46 @@ class Place(Struct, frozen=True):
     def is_main(self) -> bool:
         """Whether it stands under `if __name__ == "__main__"`."""
         return any(is_main(f.owner) for f in self.frames)
+
+
+class _Block(NamedTuple):
+    """Statements from the first line to the last, of a function, a branch or the like."""
+
+    owner: ast.AST
+    first: int
+    last: int
+
+    @property
+    def is_function(self) -> bool:
+        return isinstance(self.owner, FUNCTIONS)
+
+    def __contains__(self, line: object) -> bool:
+        return isinstance(line, int) and self.first <= line <= self.last
+
+
+def _bodies(owner: ast.AST) -> Iterator[Sequence[ast.stmt]]:
+    """The lists of statements of a node; of `match` and `try` those of their parts, too."""
+    for _, value in ast.iter_fields(owner):
+        items = value if isinstance(value, list) else []
+        if items and isinstance(items[0], ast.stmt):
+            yield items
+        elif items and isinstance(items[0], (ast.excepthandler, ast.match_case)):
+            yield from (item.body for item in items)
+
+
+def _is_around(node: ast.AST, line: int) -> bool:
+    first, last = getattr(node, "lineno", 0), getattr(node, "end_lineno", None)
+    return first <= line <= (last or first)
+
+
+def _is_beside(line: int, block: _Block) -> bool:
+    """Whether a line is in another branch of what a block is a branch of."""
+    return _is_around(block.owner, line) and line not in block
+
+
+def _is_in_order(tree: ast.Module, line: int) -> bool:
+    """Whether a line runs as the file is read: it is in no function."""
+    return not any(isinstance(n, DEFINITIONS) and _is_around(n, line) for n in tree.body)
 
 
 class SourceText(Struct, dict=True):
@@ -278,15 +318,53 @@ class SourceText(Struct, dict=True):
     @cached_property
     def inner_imports(self) -> list[ast.Import | ast.ImportFrom]:
         """Those in functions and other blocks."""
-        imports: list[ast.Import | ast.ImportFrom] = []
-        todo: list[ast.AST] = [self.tree]
+        return [*self._around_imports]
+
+    @cached_property
+    def _around_imports(self) -> dict[ast.Import | ast.ImportFrom, list[_Block]]:
+        """Each of them with the blocks that it stands in, the outermost first."""
+        blocks: dict[ast.Import | ast.ImportFrom, list[_Block]] = {}
+        todo: list[tuple[ast.AST, list[_Block]]] = [(self.tree, [])]
         while todo:
-            for node in ast.iter_child_nodes(todo.pop()):
-                if isinstance(node, (ast.stmt, ast.excepthandler, ast.match_case)):
-                    todo.append(node)
-                if isinstance(node, IMPORTS) and node.col_offset:
-                    imports.append(node)
-        return imports
+            owner, around = todo.pop()
+            for body in _bodies(owner):
+                first, last = body[0].lineno, body[-1].end_lineno or body[-1].lineno
+                inside = [*around, _Block(owner, first, last)] if owner is not self.tree else []
+                for node in body:
+                    if isinstance(node, IMPORTS) and inside:
+                        blocks[node] = inside
+                    todo.append((node, inside))
+        return blocks
+
+    def imports_reaching(
+        self, name: str, line: int
+    ) -> tuple[list[ast.Import | ast.ImportFrom], bool]:
+        """The imports in functions and blocks one of which has given a name its value at a line,
+        the last first; and whether one at the top level, or a definition, may have."""
+        scopes: dict[ast.AST | None, list[ast.Import | ast.ImportFrom]] = {}
+        for node, blocks in self._around_imports.items():
+            function = next((b.owner for b in reversed(blocks) if b.is_function), None)
+            is_seen = function is None or _is_around(function, line)
+            if is_seen and name in stores(node):
+                scopes.setdefault(function, []).append(node)
+        if not scopes:
+            return [], True
+        function = max(scopes, key=lambda owner: getattr(owner, "lineno", 0))
+        reaching: list[ast.Import | ast.ImportFrom] = []
+        for node in sorted(scopes[function], key=attrgetter("lineno")):
+            blocks = self._around_imports[node]
+            if all(line in block for block in blocks) and node.lineno <= line:
+                reaching = [node]  # whatever was imported before
+            elif function is None and not _is_in_order(self.tree, line):
+                reaching.append(node)  # functions run when all of the file has
+            elif node.lineno <= line and not any(map(partial(_is_beside, line), blocks)):
+                reaching.append(node)
+        is_certain = any(all(line in b for b in self._around_imports[n]) for n in reaching)
+        return reaching[::-1], not is_certain
+
+    def is_attempt(self, node: ast.Import | ast.ImportFrom) -> bool:
+        """Whether another import is tried where this one fails, or this is the other."""
+        return any(isinstance(block.owner, ast.Try) for block in self._around_imports[node])
 
     @cached_property
     def _breaks(self) -> list[int]:

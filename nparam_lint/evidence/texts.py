@@ -194,20 +194,24 @@ class TextCalls(FileCalls):
     def places(self) -> Iterator[Place]:
         return self.text.places(_CALL, self.names_for_models(self.imports))
 
-    def resolve(self, dotted: str, _: int = 0) -> Symbol | None:
+    def meanings_at(self, dotted: str, _: int = 0) -> list[Symbol]:
         head, *attributes = dotted.split(".")
         names = self.search.names
         imports = [item for item in self.imports if item.bound == head]
+        symbols: list[Symbol | None] = []
         if imports:
-            symbols = (names.follow(self.path, item, attributes) for item in imports)
-            return next(filter(None, symbols), None)
-        if self.path.endswith(".py") and head in self.search.discovery.names(self.path):
-            return names.resolve(self.path, dotted)
-        targets = self.search.by_name.get(head, ())
-        is_own = self.path.endswith(".ipynb") and head in self.text.definitions
-        if len(targets) != 1 or is_own:
-            return None
-        return names.resolve(targets[0].location, ".".join((targets[0].callable, *attributes)))
+            symbols = [names.follow(self.path, item, attributes) for item in imports]
+        elif self.path.endswith(".py") and head in self.search.discovery.names(self.path):
+            symbols = [names.resolve(self.path, dotted)]
+        else:
+            targets = self.search.by_name.get(head, ())
+            is_own = self.path.endswith(".ipynb") and head in self.text.definitions
+            if len(targets) != 1 or is_own:
+                return []
+            (target,) = targets
+            name = ".".join((target.callable, *attributes))
+            symbols = [names.resolve(target.location, name)]
+        return [*filter(None, symbols)][:1]
 
     def targets(self, call: ast.Call) -> Iterator[tuple[Target, str]]:
         self.line = call.lineno

@@ -123,7 +123,7 @@ class _Table:
         if len(by_data) == 1:
             return set()
         right = {data for data, rows in by_data.items() if any(o.verdict == "right" for o in rows)}
-        return by_data.keys() - right
+        return by_data.keys() - right if right else set()
 
 
 def _data_of(outcome: StatedOutcome) -> str:
