@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate import measures
 from nparam_lint.gate.count_verdicts import OF_ANOTHER, is_about
+from nparam_lint.gate.model_names import THE_ONLY
 from nparam_lint.gate.report import StatedOutcome
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.paths import CONFIG_SUFFIXES
@@ -31,7 +32,8 @@ def doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
     there with the right count, too, is that of a variant of the model: on other data, or in another
     table; below another heading nothing is said of it. A table of several models, of which none is
     right and no number is another count of its model, is about something else; of a number that is
-    far from its model's, nothing is said."""
+    far from its model's, nothing is said. Beside the right count of the only model another one is
+    that of another size."""
     outcomes = [*of_file]
     rows = [o for o in outcomes if o.count.is_name and o.model]
     tables = {table: _Table(inside) for table, inside in grouped(rows, table_of).items()}
@@ -42,7 +44,11 @@ def doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
             headings = right.setdefault((o.model.target, o.count.selector, o.name), set())
             headings.update([o.count.above] if o.strength == "certain" else [])
 
+    is_only_told = any(o.verdict == "right" and o.because == THE_ONLY for o in outcomes)
+
     def told(o: StatedOutcome) -> StatedOutcome:
+        if o.verdict == "wrong" and o.because == THE_ONLY and is_only_told and not o.explanation:
+            return StatedOutcome(o.position, o.count)
         if o.verdict != "wrong" or not (o.count.is_name and o.model):
             return o
         table, is_in_table = tables[table_of(o)], o.count.head_at is not None
@@ -108,8 +114,9 @@ class _Table:
     def left_out(self) -> str:
         """The part without which the models were counted, if no wrong number is another count; of
         several the last, which is a head: `classifier`."""
-        explanations = (row.explanation for row in self.wrong)
-        if any(text and not measures.is_of_other_form(text) for text in explanations):
+        explained = (row.explanation for row in self.wrong if row.explanation)
+        others = (text for text in explained if not measures.is_without_part(text))
+        if not all(map(measures.is_of_other_form, others)):
             return ""
         parts = [_without_parts(row) for row in self.wrong]
         shared = parts[0] if len(parts) >= _ALIKE else {}

@@ -112,6 +112,11 @@ def without_part(text: str, path: str, amount: int) -> str:
     return f"{text} is it {_WITHOUT_ITS}{path}: {amount:,}"
 
 
+def is_without_part(explanation: str) -> bool:
+    """Whether such a sentence says what was left out."""
+    return _WITHOUT_ITS in explanation
+
+
 def mebi_for_million(text: str, bounds: Sequence[Bounds], measured: Measured) -> str:
     """The sentence that says that somebody divided by 1024²; "" where nobody did."""
     return _mistaken(text, bounds, measured, _MISTAKEN[:1])

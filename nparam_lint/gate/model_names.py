@@ -71,6 +71,7 @@ _COMPOUND = late_pattern(
 )
 _ARTICLE = late_pattern(r"\b(?:an?|another|our|the|this)\s*$", re.IGNORECASE)
 _IS = late_pattern(r"\b(?:is|are|was|were|be|as)\b", re.IGNORECASE)
+THE_ONLY = "it is the only model"
 # Words that a text has whomever it is about.
 _GENERAL = frozenset(
     "model network module encoder decoder backbone baseline head block layer main create build get"
@@ -305,10 +306,15 @@ class ModelNames:
         self.by_path: dict[str, list[NamedModel]] = defaultdict(list)
         # By words that choose a model where it is built.
         self.by_word: dict[str, list[NamedModel]] = defaultdict(list)
+        uncounted = {target for target, _ in report.skipped}
+        users = report.containment.users
         for model in report.models:
             measured = model.measurement
             if not isinstance(measured, Measured) or model.host or not measured.counts.total:
                 continue
+            is_of_size = model.way is not None and model.way.kind == "size"
+            if is_of_size and not uncounted.isdisjoint(users.get(model.target, ())):
+                continue  # of a size only a part was counted
             root, *rows = measured.modules
             # A wrapper is called after what it holds.
             held = next((row.type for row in rows if row.total == root.total), "")
@@ -376,7 +382,7 @@ class ModelNames:
         if built:
             confirms = is_of_other or len(built) > 1
             return Binding(built, "likely", "the lines below build it", confirms)
-        return Binding() if is_of_other else Binding(self.only, "likely", "it is the only model")
+        return Binding() if is_of_other else Binding(self.only, "likely", THE_ONLY)
 
     def _built_below(self, at: Position) -> list[NamedModel]:
         """The models that a text builds in the line of a count or soon after, in code or by a
