@@ -76,6 +76,11 @@ _ANY_CONFIG = late_pattern(
     r"|[<{\[](?:[\w/-]+[-_/])?(?i:config|cfg|yaml)(?:[-_](?:file|path|ya?ml))*(?:\.ya?ml)?[>}\]]"
     r"|(?:\S*\bpath/to/(?:\S*[-_/])?|your[-_])(?:config|cfg)(?:[-_]file)?\.(?:ya?ml|json|toml)"
 )
+# Behind the last value: `--width=50 [this is per layer]`
+_REMARK = late_pattern(
+    r"((?<!\S)(?:--?[\w-]+=\S+|[^\s-]\S*))[ \t]+"
+    r"(?:\([A-Za-z][^()]*\)|\[[A-Za-z][^\[\]]*\s[^\[\]]*\])\s*$"
+)
 _GAP_OF_WORDS = late_pattern(r"(?<![^\s=])(?:<[A-Za-z][\w /-]*>|\[[A-Za-z][\w /-]*\])")
 _USE = late_pattern(r"\$([{(])?(\w+)(?:\[[@*]\])?(?(1)[})])")
 _ALL_OF_ARRAY = late_pattern(r"\"(\$\{\w+\[[@*]\]\})\"")
@@ -520,6 +525,7 @@ def _filled(
 ) -> Iterator[tuple[str, Command]]:
     """The command of a match, with the values of its variables: in a loop, with each."""
     template = _CONTINUED.sub(" ", match[3])
+    template = _REMARK.sub(r"\1", template)
     template = _GAP_OF_WORDS.sub(lambda gap: gap[0].replace(" ", "-"), template)
     if template.count(")") > template.count("("):  # `(cd demo; python train.py)`
         template = template.rpartition(")")[0]
