@@ -10,7 +10,7 @@ import shlex
 from collections import Counter
 from contextlib import suppress
 from functools import cached_property
-from itertools import islice, product
+from itertools import islice, product, takewhile
 from operator import itemgetter
 from posixpath import normpath
 from typing import TYPE_CHECKING, NamedTuple
@@ -129,6 +129,19 @@ class Command(NamedTuple):
         """The values that it gives which may be names."""
         values = (word.rpartition("=")[2] for word in self.words)
         return tuple(value for value in values if _NAME.fullmatch(value))
+
+    def leading(self, options: Mapping[str, ast.Call]) -> tuple[tuple[str, ...], int]:
+        """The words that it begins with, a subcommand and what belongs to that, with the options
+        before them; and how many words these are."""
+        flags = {flag: name for name, call in options.items() for flag in words_of(call)}
+        before = 0
+        while before < len(self.words) and self.words[before].startswith("-"):
+            flag, is_whole, _ = self.words[before].partition("=")
+            most = 0 if is_whole or flag not in flags else values_taken(options[flags[flag]])
+            following = self.words[before + 1 : before + 1 + most]
+            before += 1 + len([*takewhile(_VALUE.match, following)])
+        rest = [*takewhile(lambda word: not word.startswith("-"), self.words[before:])]
+        return self.words[: before + len(rest)], before
 
     def by_option(self, options: Mapping[str, ast.Call]) -> dict[str, tuple[str, ...]]:
         """The words for each of the options that it gives, those that nothing declares among them,

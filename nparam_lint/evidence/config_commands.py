@@ -28,13 +28,15 @@ def is_of_run(key: str) -> bool:
 
 class ConfigCommand(NamedTuple):
     """A command that names a `config`, relative to the root, behind a `flag`; `words`: its others;
-    `place`: where it stands."""
+    `place`: where it stands. `leading`: those that have to stand before the config, a subcommand
+    with the options before it, where there are any."""
 
     script: str
     config: str
     flag: str
     words: tuple[str, ...]
     place: str
+    leading: tuple[str, ...] = ()
 
     @property
     def changes(self) -> tuple[str, ...]:
@@ -51,6 +53,7 @@ class ConfigCommand(NamedTuple):
 
 def config_commands(query: EvidenceQuery, script: str) -> Iterator[ConfigCommand]:
     """Those of a script that has an option for a config file."""
+    has_subparsers = "add_subparsers" in query.text(script)
     for command in query.commands.of(script):
         words = command.words
         for at, (before, word) in enumerate(zip(("", *words), words, strict=False)):
@@ -60,5 +63,6 @@ def config_commands(query: EvidenceQuery, script: str) -> Iterator[ConfigCommand
             is_other = flag not in ("", "-c") and not CONFIG_OPTION.match(flag)
             if config.endswith(CONFIG_SUFFIXES) and not is_other:  # as `--data coco.yaml` is
                 path = query.seen_from(script, config.removeprefix("./"))
-                others = words[:start] + words[at + 1 :]
-                yield ConfigCommand(script, path, flag, others, command.place)
+                leading = words[:start] if has_subparsers else ()
+                others = words[len(leading) : start] + words[at + 1 :]
+                yield ConfigCommand(script, path, flag, others, command.place, leading)

@@ -326,8 +326,12 @@ class ConfigScripts:
                 words = [w for name in given if name in model.others for w in given[name]]
                 others = (word for word in command.changes if word not in words)
                 places.setdefault((*others, *words), command.place)
+        of_script = [command for command in self._commands if command.script == script]
+        of_script.sort(key=lambda command: command.config != file.path)
+        leading = next((command.leading for command in of_script), ())
+        option = [model.option] if model.option else []
         for changes, place in places.items():
-            words = [script, *([model.option] if model.option else []), file.path, *changes]
+            words = [script, *leading, *option, file.path, *changes]
             setup = f"import sys; sys.argv = {words!r}\n{self._environment}{model.setup}"
             recipe = Recipe(setup=setup, call=model.call, file=script)
             run = CommandRun(script, Command((*words[1:],), ""))

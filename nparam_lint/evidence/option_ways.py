@@ -7,7 +7,6 @@ import ast
 import re
 from contextlib import suppress
 from functools import cached_property, lru_cache
-from itertools import takewhile
 from posixpath import basename, splitext
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -244,8 +243,12 @@ class OptionWays:
         for command in self.search.commands_of(self.home.path):
             by_option, to_fill_in = command.split(options)
             if self.has_subparsers or self.reads_files or is_taken:
-                first = tuple(takewhile(lambda word: not word.startswith("-"), command.words))
-                if first[:1] != self.chosen.get("", first[:1]):
+                first, before = command.leading(options)
+                if before:  # of the parser around the subcommands
+                    rest = command._replace(words=command.words[len(first) :])
+                    by_option, to_fill_in = rest.split(options)
+                subcommand = first[before : before + 1]
+                if subcommand != self.chosen.get("", subcommand):
                     continue
                 by_option = {"": first, **by_option}
             names_other = any(
