@@ -140,11 +140,11 @@ class FileNames:
     def meanings_at(self, dotted: str, line: int = 0) -> list[Symbol]:
         """What a name may mean, in a function at a line."""
         head, names = dotted.partition(".")[0], self.search.names
-        nodes, may_be_outer = self.text.imports_reaching(head, line)
         if not line:
             local = [item for item in self.imports if item.bound == head]
             symbol = names.resolve(self.path, dotted, local=local)
             return [symbol] if symbol else []
+        nodes, may_be_outer = self.text.imports_reaching(head, line)
         symbols = [
             names.resolve(self.path, dotted, local=[item])
             for node in nodes
