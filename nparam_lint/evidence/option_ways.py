@@ -45,7 +45,7 @@ from nparam_lint.evidence.statements import (
 )
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, parent
 from nparam_lint.ground.patterns import late_pattern
-from nparam_lint.ground.script_words import CONFIG_OPTION, READS_WORDS, RUN_SETTING
+from nparam_lint.ground.script_words import CONFIG_OPTION, READS_WORDS, RUN_SETTING, SEED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -273,7 +273,8 @@ class OptionWays:
                 for name, value in command.environ
                 if name in variables and not RUN_SETTING.match(name)
             ]
-            key = frozenset((name, by_option[name]) for name in read - self.naming)
+            telling = (name for name in read - self.naming if not SEED.fullmatch(name))
+            key = frozenset((name, by_option[name]) for name in telling)
             if (key or environ) and (key, *environ) not in tried:
                 # What stands first is set before the project is imported (`Recipe.environ`).
                 values = ", ".join(f"{name}={value!r}" for name, value in environ)
