@@ -342,13 +342,13 @@ class SourceText(Struct, dict=True):
         """The imports in functions and blocks one of which has given a name its value at a line,
         the last first; and whether one at the top level, or a definition, may have."""
         scopes: dict[ast.AST | None, list[ast.Import | ast.ImportFrom]] = {}
-        for node, blocks in self._around_imports.items():
+        every = {n: blocks for n, blocks in self._around_imports.items() if name in stores(n)}
+        for node, blocks in every.items():
             function = next((b.owner for b in reversed(blocks) if b.is_function), None)
-            is_seen = function is None or _is_around(function, line)
-            if is_seen and name in stores(node):
+            if function is None or _is_around(function, line):
                 scopes.setdefault(function, []).append(node)
-        if not scopes:
-            return [], True
+        if not scopes:  # a cell of a notebook hands it to others
+            return [] if name in self.names else [*every], True
         function = max(scopes, key=lambda owner: getattr(owner, "lineno", 0))
         reaching: list[ast.Import | ast.ImportFrom] = []
         for node in sorted(scopes[function], key=attrgetter("lineno")):
