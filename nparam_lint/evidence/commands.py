@@ -132,12 +132,14 @@ class Command(NamedTuple):
 
     def leading(self, options: Mapping[str, ast.Call]) -> tuple[tuple[str, ...], int]:
         """The words that it begins with, a subcommand and what belongs to that, with the options
-        before them; and how many words these are."""
+        before them, if all of these are declared; and how many words these are."""
         flags = {flag: name for name, call in options.items() for flag in words_of(call)}
         before = 0
         while before < len(self.words) and self.words[before].startswith("-"):
             flag, is_whole, _ = self.words[before].partition("=")
-            most = 0 if is_whole or flag not in flags else values_taken(options[flags[flag]])
+            if flag not in flags:
+                return (), 0
+            most = 0 if is_whole else values_taken(options[flags[flag]])
             following = self.words[before + 1 : before + 1 + most]
             before += 1 + len([*takewhile(_VALUE.match, following)])
         rest = [*takewhile(lambda word: not word.startswith("-"), self.words[before:])]
