@@ -84,7 +84,7 @@ class Callees(FileNames):
         meanings = self.meanings_at(name, call.lineno) if name and self.is_bound(name) else []
         values = (dotted_name(node.value) for node in self.assignments.get(name, ()) if node.value)
         given = (self.resolve(value) for value in values if value and self.is_bound(value))
-        meanings += [symbol for symbol in given if symbol and symbol not in meanings]
+        meanings = [*dict.fromkeys([*meanings, *filter(None, given)])]
         for meaning in meanings if len(meanings) > 1 else ():
             if target := self.search.target_of(meaning):  # one of them: its script says which
                 at = Position(self.path, call.lineno, call.col_offset + 1)

@@ -130,11 +130,10 @@ class FileCalls(Callees):
         head = dotted_name(call.func).partition(".")[0]
         if not head or any(head in stores(node) for node in cut.statements):
             return []
-        is_inner = bool(self.text.imports_reaching(head, line)[0])
-        if cut.home is not self and head in self.text.names and not is_inner:
+        nodes, may_be_outer = self.text.imports_reaching(head, line)
+        if cut.home is not self and head in self.text.names and not nodes:
             module = self.search.query.module_for(self.path, cut.home.path)
             return ast.parse(f"from {module} import {head}").body
-        nodes, may_be_outer = self.text.imports_reaching(head, line)
         if not nodes or (may_be_outer and head in self.text.available):
             return []
         part = copy.copy(nodes[0])
