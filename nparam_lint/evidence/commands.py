@@ -133,7 +133,7 @@ class Command(NamedTuple):
     def leading(self, options: Mapping[str, ast.Call]) -> tuple[tuple[str, ...], int]:
         """The words that it begins with, a subcommand and what belongs to that, with the options
         before them, if all of these are declared; and how many words these are."""
-        flags = {flag: name for name, call in options.items() for flag in words_of(call)}
+        flags = _names_by_flag(options)
         before = 0
         while before < len(self.words) and self.words[before].startswith("-"):
             flag, is_whole, _ = self.words[before].partition("=")
@@ -154,7 +154,7 @@ class Command(NamedTuple):
         self, options: Mapping[str, ast.Call]
     ) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
         """The same, and the words for the options whose values a reader has to fill in."""
-        flags = {flag: name for name, call in options.items() for flag in words_of(call)}
+        flags = _names_by_flag(options)
         words_of_option: dict[str, tuple[str, ...]] = {}
         loose: list[str] = []  # words that no flag takes
         name, most = "", 0
@@ -188,6 +188,10 @@ class Command(NamedTuple):
             is_gap = is_gap or is_made_up(name, options.get(name), given)
             (to_fill_in if is_gap else complete)[name] = given
         return complete, to_fill_in
+
+
+def _names_by_flag(options: Mapping[str, ast.Call]) -> dict[str, str]:
+    return {flag: name for name, call in options.items() for flag in words_of(call)}
 
 
 def words_of_path(path: str) -> set[str]:

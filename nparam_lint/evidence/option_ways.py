@@ -323,13 +323,13 @@ class OptionWays:
         for name, option in {} if is_alone else self.every_option.items():
             is_direct = name in self.names - self.naming and not self.is_whole
             if is_direct or (self.is_whole and self.search.decides(self.target, name)):
-                offered = () if RUN_SETTING.match(name) else self.variants(name, option)
+                offered = () if RUN_SETTING.match(name) else self.values_beside(name, option)
                 others = [*dict.fromkeys((*offered, *self.keys_for(name, option)))]
                 if others:
                     choices[name] = default_text(option) or "", others
         return choices
 
-    def variants(self, name: str, option: ast.Call) -> Iterator[tuple[str, ...]]:
+    def values_beside(self, name: str, option: ast.Call) -> Iterator[tuple[str, ...]]:
         """The words for each value that an option offers beside its default, or that its default is
         one of where it is compared: `elif params.encoder == "resnet50"`."""
         yield from variants(option)

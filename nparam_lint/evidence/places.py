@@ -117,7 +117,7 @@ def _is_beside(line: int, block: _Block) -> bool:
 
 
 def _is_in_order(tree: ast.Module, line: int) -> bool:
-    """Whether a line runs as the file is read: it is in no function."""
+    """Whether a line runs as the file is read: it is in no function, and no class."""
     return not any(isinstance(n, DEFINITIONS) and _is_around(n, line) for n in tree.body)
 
 

@@ -21,6 +21,7 @@ from nparam_lint.ground.script_words import (
     CONFIG_OPTION,
     DATA_FILE,
     RUN_SETTING,
+    SEED,
     TEST_FILE,
 )
 from nparam_lint.ground.values import Position, Way
@@ -37,7 +38,7 @@ _NAMED = 3  # models of a script that it names and does not call
 _LOOKED_UP = 12  # of one that looks them up by their names
 _LOOKS_UP = late_pattern(r"import_module\(|getattr\(|globals\(\)|\beval\(|__import__\(")
 _MODULE = late_pattern(r"[A-Za-z_]\w*(?:\.\w+)+")
-_SEED = late_pattern(r"(?<!\S)--?(?:\w+[_-])?seed[= ]\S+ ?")
+_SEED = late_pattern(rf"(?<!\S)--?{SEED.pattern}[= ]\S+ ?")
 
 
 class ScriptRuns:

@@ -32,7 +32,7 @@ _SIZE_IN_NAME = late_pattern(  # of `yoloe-11m` it is another m
 )
 _OF_EXPERTS = late_pattern(r"moe|expert", re.IGNORECASE)  # beside the size of the dense model
 _ROUNDED = Fraction(3, 2)
-_FAR = 4  # times
+_FAR = Fraction(4)
 _ROUNDED_UP = Fraction(1005, 1000)
 # Folders, headings and heads of columns: the model in the row is often a part of what is counted.
 _TASK = late_pattern(
@@ -138,7 +138,8 @@ class CountVerdict:
             return self._of(model, "wrong", self.binding.strength, explanation)
         if not explanation:  # of several, it is most likely about the nearest
             model = min(self.models, key=self._distance)
-            if self.binding.models is self.names.only and self._is_far(model):
+            amount, is_only = model.amount(count) or 0, self.binding.because == model_names.THE_ONLY
+            if is_only and not any(is_about(amount, b.declared or 0, _FAR) for b in self.bounds):
                 return None  # "a 7B model" is another
         return self._of(model, "wrong", "likely", explanation)
 
@@ -153,11 +154,6 @@ class CountVerdict:
             return explanation
         other = self._fitting(self.names.beside(model))
         return f"{OF_ANOTHER}{other.name} has" if other else ""
-
-    def _is_far(self, model: NamedModel) -> bool:
-        amount = model.amount(self.count) or 0
-        declared = [admitted.declared or 0 for admitted in self.bounds]
-        return not any(n / _FAR <= amount <= n * _FAR for n in declared)
 
     def _distance(self, model: NamedModel) -> int | Fraction:
         amount = model.amount(self.count) or 0
@@ -293,6 +289,7 @@ def _has_blocks(model: NamedModel, number: str) -> bool:
     return any(f"{path}.{number}" not in paths for path in lists)
 
 
-def is_about(amount: int, stated: int | Fraction) -> bool:
-    """Whether a number is that of a model and some parts more, or fewer, or rounded at will."""
-    return stated / _ROUNDED <= amount <= stated * _ROUNDED
+def is_about(amount: int, stated: int | Fraction, times: Fraction = _ROUNDED) -> bool:
+    """Whether a number is that of a model and some parts more, or fewer, or rounded at will: at
+    most so many times as large, or as small."""
+    return stated / times <= amount <= stated * times

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _DATA = late_pattern(r"(?:data\s*sets?|data|benchmarks?)", re.IGNORECASE)  # heads of columns
 _SEVERAL = 3  # models in a table, numbers of a model
-_MOST = 0.75
+_MOST = 0.75  # of the numbers in a table
 _ALIKE = 2  # numbers that agree on what they leave out
 
 

@@ -181,7 +181,8 @@ def with_classes_of(
 ) -> int | None:
     """What the model has with the classes of a data set that texts name, if the number is that."""
     named = {n for text in texts for n, pattern in _DATA.items() if pattern.search(text)}
-    amounts = (n for classes, n in _with_classes(measured).items() if classes in named)
+    every = _with_classes(measured) if named else {}
+    amounts = (amount for classes, amount in every.items() if classes in named)
     return next((n for n in amounts if any(n in admitted for admitted in bounds)), None)
 
 

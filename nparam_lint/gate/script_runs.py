@@ -57,7 +57,7 @@ def count_in_turn(
 
     def command_of(number: int) -> tuple[object, ...]:
         recipe = requests[number][0].build.recipe
-        return recipe.file, *recipe.run[:2]
+        return recipe.file, *recipe.command
 
     firsts = [*first_of.values()]
     count(firsts)

@@ -132,7 +132,7 @@ def _compared(by_run: Sequence[tuple[Candidate, Evidence]]) -> Iterator[Candidat
     command of each script before the second of any, as one run tells of all its models."""
 
     def command_of(run: Evidence) -> tuple[str, object]:
-        return run.file, (run.recipe.setup, *run.recipe.run[:2])
+        return run.file, run.recipe.command
 
     numbers: dict[tuple[str, object], int] = {}  # of the commands of each script
     of_script: Counter[str] = Counter()

@@ -53,6 +53,12 @@ class Recipe:
         return tuple(words), folder, location, qualname
 
     @property
+    def command(self) -> tuple[str | None, tuple[str, ...], str]:
+        """(setup, words, folder) of the script that is run: one run tells of all its models."""
+        words, folder, *_ = self.run
+        return self.setup, words, folder
+
+    @property
     def environ(self) -> tuple[tuple[str, str], ...]:
         """The variables of `import os`, `os.environ.update(DIM='64')`, if the setup begins with
         that: they are set before the project is imported."""

@@ -19,7 +19,8 @@ CONFIG_OPTION = late_pattern(
 # Of what reads the words of its command without a parser.
 READS_WORDS = late_pattern(r"\bsys\.argv\b|\bfrom_cli\(\)")
 # Settings of a run: a model does not depend on them.
-SEED = late_pattern(r"(?:\w+_)?seed")  # an option, of which no model is another by another value
+# An option, of which no model is another by another value.
+SEED = late_pattern(r"(?:\w+[_-])?seed")
 RUN_SETTING = late_pattern(
     r"(?i)(?!(\w*_)?(model|net(work)?|arch|backbone|encoder)_name$)"
     r"\w*(lr|rank|world|gpus?|device|seed|dist\w*|output|dir|path|log\w*|batch_?size|workers?|"

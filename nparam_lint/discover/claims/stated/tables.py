@@ -124,20 +124,20 @@ class _Table:
             for n, label in enumerate(self.labels)
             if _is_of_part(label, [row[n] for row in self.rows])
         ]
-        self.naming = self._naming()
+        named = _name_columns(self.labels, self.rows)
+        self.naming = named or self._other_naming()
+        if not (named or self.of_parts):  # the head may name the family of the rows
+            self.above = (*above, *(self.labels[n] for n in self.naming))
 
-    def _naming(self) -> list[int]:
-        """The columns that name the models."""
-        naming = _name_columns(self.labels, self.rows)
-        if not naming and not self.is_downstream:
-            naming = [n for n in self.of_parts if _BACKBONE.fullmatch(self.labels[n])]
-        if not naming and not self.of_parts:
-            columns = {n for n, *_ in self.counted}
-            free = (n for n, label in enumerate(self.labels) if n not in columns)
-            naming = [n for n in free if not is_of_another(self.labels[n])][:1]
-            naming = [n for n in naming if not _KIND_OF_PART.fullmatch(self.labels[n])]
-            self.above = (*self.above, *(self.labels[n] for n in naming))  # it may name a family
-        return naming
+    def _other_naming(self) -> list[int]:
+        """The columns that name the models, where no head says so."""
+        if self.of_parts:
+            backbones = (n for n in self.of_parts if _BACKBONE.fullmatch(self.labels[n]))
+            return [] if self.is_downstream else [*backbones]
+        columns = {n for n, *_ in self.counted}
+        free = (n for n, label in enumerate(self.labels) if n not in columns)
+        naming = [n for n in free if not is_of_another(self.labels[n])][:1]
+        return [n for n in naming if not _KIND_OF_PART.fullmatch(self.labels[n])]
 
     def _named_rows(self) -> Iterator[tuple[Sequence[GridCell], list[str]]]:
         """Each row with the names of its model, the first of which is what it is called by."""
