@@ -9,7 +9,7 @@ from case_books import Case, ProjectBook, cases_beside
 
 from nparam_lint.discover.claims.doc_comments import parse_docs
 from nparam_lint.discover.claims.docstring_budgets import find_stray, parse_docstring
-from nparam_lint.discover.claims.prose import find_claims
+from nparam_lint.discover.claims.prose import split_claims
 from nparam_lint.discover.claims.stated import stated_counts
 from nparam_lint.ground.values import DocLine
 
@@ -43,7 +43,7 @@ def docstring(_: str, text: str) -> Said:
 
 def prose(_: str, text: str) -> Said:
     lines = [DocLine(line, number, 5) for number, line in enumerate(text.split("\n"), 1)]
-    claims = find_claims(lines)
+    claims, _ = split_claims(lines)
     assert all(" ".join(claim.text.split()) in " ".join(text.split()) for claim in claims)
     return [(one.line, one.column, f"[{one.selector}] {one.value.text}") for one in claims]
 

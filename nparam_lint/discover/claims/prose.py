@@ -163,13 +163,16 @@ _AFTER = late_pattern(
 )
 
 
-def find_claims(lines: Sequence[DocLine]) -> list[StatedCount]:
-    """The claims of one docstring, in order; its budgets are no prose."""
+def split_claims(lines: Sequence[DocLine]) -> tuple[list[StatedCount], list[StatedCount]]:
+    """The claims of one docstring about what it documents, and those about what they name
+    themselves, "resnet18: 11.7M parameters"; both in order. Its budgets are no prose."""
     budgets = budget_lines(lines)
     parts = [replace(line, text="") if n in budgets else line for n, line in enumerate(lines)]
-    # "resnet18: 11.7M parameters" is about that.
-    claims = (claim for claim in claims_in(parts) if not _is_of_named(claim.sentence[0]))
-    return _consistent([*claims])
+    own: list[StatedCount] = []
+    of_named: list[StatedCount] = []
+    for claim in claims_in(parts):
+        (of_named if _is_of_named(claim.sentence[0]) else own).append(claim)
+    return _consistent(own), of_named
 
 
 def _is_of_named(before: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from nparam_lint.discover.claims.comment_budgets import blocks, comments
-from nparam_lint.discover.claims.prose import claims_in, find_claims, listed_claims
+from nparam_lint.discover.claims.prose import claims_in, listed_claims, split_claims
 from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
@@ -48,14 +48,12 @@ def counts_in_docstring(lines: Sequence[DocLine], definition: str) -> Iterator[S
     """The counts that a class or a factory says that it has; and those of the sizes that it lists:
     `- small: 25M parameters`."""
     names = (definition.rpartition(".")[2],)
-    places = set()
-    for count in find_claims(lines):
-        places.add((count.line, count.column))
+    own, of_named = split_claims(lines)
+    for count in own:
         yield replace(count, names=names, is_name=True, definition=definition)
-    for count in counts_in_text(lines):
-        is_listed = _LIST_ITEM.fullmatch(count.sentence[0]) is not None
-        if is_listed and (count.line, count.column) not in places:
-            yield count
+    for count in of_named:
+        if _LIST_ITEM.fullmatch(count.sentence[0]):
+            yield replace(count, names=count.sentence)
 
 
 def counts_in_comments(path: str, text: str, *, in_file: bool = False) -> Iterator[StatedCount]:
