@@ -321,12 +321,16 @@ class OptionWays:
         choices: dict[str, tuple[str, list[tuple[str, ...]]]] = {}
         is_alone = self.named is not None and not self.search.query.needs_arguments(self.target)
         for name, option in {} if is_alone else self.every_option.items():
-            is_direct = name in self.names - self.naming and not self.is_whole
-            if is_direct or (self.is_whole and self.search.decides(self.target, name)):
+            if self.is_whole:
+                is_read = self.search.decides(self.target, name)
+            else:
+                is_read = name in self.names - self.naming
+            others = [*self.compared_with(name, option)]
+            if is_read:
                 offered = () if RUN_SETTING.match(name) else self.values_beside(name, option)
-                others = [*dict.fromkeys((*offered, *self.keys_for(name, option)))]
-                if others:
-                    choices[name] = default_text(option) or "", others
+                others = [*offered, *self.keys_for(name, option), *others]
+            if others:
+                choices[name] = default_text(option) or "", [*dict.fromkeys(others)]
         return choices
 
     def values_beside(self, name: str, option: ast.Call) -> Iterator[tuple[str, ...]]:
@@ -336,6 +340,26 @@ class OptionWays:
         texts, default = self.search.texts_compared(self.target, name), default_text(option)
         if default in texts:
             yield from (words_for(option, text) for text in texts if text != default)
+
+    def compared_with(self, name: str, option: ast.Call) -> Iterator[tuple[str, ...]]:
+        """The words for each value that a condition before the call compares an option with, and
+        that no command gives it: `if args.data == "cifar100": classes = 100`."""
+        if name in self.naming or RUN_SETTING.match(name):
+            return
+        given = {self.value(name, by_option) for by_option in self.options_of_commands}
+        followed = (
+            node
+            for node in self.statements
+            if not any(isinstance(inner, ast.Raise) for inner in ast.walk(node))
+        )
+        for text in tested(name, [*followed]):
+            if text not in (default_text(option), *given):
+                yield words_for(option, text)
+
+    @cached_property
+    def options_of_commands(self) -> list[dict[str, tuple[str, ...]]]:
+        options = self.every_option
+        return [c.by_option(options) for c in self.search.commands_of(self.home.path)]
 
     def beside(self) -> Iterator[tuple[Command, str]]:
         """The first command that names a config by its stem, or by a name without its folder, with
