@@ -153,11 +153,13 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
                 names.add(name)
     sound = [model for model in tables.values() if not _is_broken(model)]
     sound.sort(key=lambda model: -(total_of(model) or 0))
+    is_short = is_first and not options.verbose and not_counted.nowhere_counted(report)
     most: int | None = None  # all of them
     if options.is_brief or _is_long(report, options):
         most = 0
     elif is_first:
-        most = _FIRST if options.verbose or len(sound) <= _FEW_MODELS else 0
+        few = 1 if is_short else _FEW_MODELS
+        most = _FIRST if options.verbose or len(sound) <= few else 0
     hidden = [] if most is None else sound[most:]
     broken = [model for model in tables.values() if _is_broken(model)]
     if broken and not options.verbose:
@@ -165,7 +167,6 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
         hidden += [model for model in broken if model.target in alike]
         distinct = [model for model in broken if model.target not in alike]
         hidden += distinct[_BRIEF_TABLES if options.is_brief else _FEW_MODELS :]
-    is_short = is_first and not options.verbose and not_counted.nowhere_counted(report)
     usual = _ROWS_BESIDE if is_short else _ROWS
     hidden_ids = {id(model) for model in hidden}  # to compare thousands of reports takes minutes
     for model in tables.values():

@@ -31,8 +31,11 @@ _PACKAGES = 3
 _FEW = 3  # without -v
 _RECIPES = 2
 _LONGEST = 120  # characters of a reason, without -v
-# By its name no model whose count anyone would state.
-_IS_NO_MODEL = late_pattern(r"(Loss|Criterion|Metric|Transforms?|Augment\w*|Sampler|Scheduler)$")
+# By its name, or that of its file or folder, no model whose count anyone would state.
+_IS_NO_MODEL = late_pattern(
+    r"(?:Loss|Criterion|Metric|Transforms?|Augment\w*|Sampler|Scheduler)$"
+    r"|(?:^|[/_])(?:loss|losses|criterions?|criteria|metrics?|augment\w*)(?:/|\.py)"
+)
 _ALIKE = 3  # names of models with the same reason
 _SAID = {  # of models that were not counted, by cause
     "arguments_missing": "need arguments",

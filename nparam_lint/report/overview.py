@@ -218,7 +218,7 @@ def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
         else:
             for way in ways:
                 rows.setdefault(total_of(way) or 0, []).append(way)
-    lines = []
+    lines, said = [], set[str]()
     for row, ways in rows.items():
         if isinstance(row, str):
             sure = [way for way in ways if way.way is None or _OTHERWISE not in way.way.note]
@@ -231,7 +231,9 @@ def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
         # What may be otherwise when the repository runs.
         told = [way.way for way in ways if way.way]
         commands = list(dict.fromkeys(way.command for way in told if way.command))
-        remarks = list(dict.fromkeys(n for way in told for n in way.note.split("; ") if n))
+        notes = (note for way in told for note in way.note.split("; "))
+        remarks = [n for n in dict.fromkeys(notes) if n and (verbose or n not in said)]
+        said.update(note for note in remarks if _OTHERWISE not in note)
         remarks.sort(key=lambda note: _OTHERWISE not in note)
         otherwise = sum(_OTHERWISE in note for note in remarks)
         remarks = remarks if verbose else first(remarks, max(_PLACES, otherwise))
