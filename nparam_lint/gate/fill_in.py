@@ -88,26 +88,30 @@ def arguments_to_fill_in(
 
 
 def _common_values(calls: Iterable[str]) -> dict[str, str]:
-    """The value that calls give an argument of a name most often."""
+    """The value that calls give an argument of a name, where several give it and all the same one:
+    a single call may be of a model that has its own."""
     values: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for text in calls:
         for node in ast.walk(ast.parse(text, mode="eval")):
             for keyword in node.keywords if isinstance(node, ast.Call) else ():
-                if keyword.arg and _is_value(value := ast.unparse(keyword.value)):
-                    values[keyword.arg][value] += 1
-    return {name: counts.most_common(1)[0][0] for name, counts in values.items()}
+                if keyword.arg:
+                    values[keyword.arg][ast.unparse(keyword.value)] += 1
+    common = {n: [*counts] for n, counts in values.items() if counts.total() > 1 == len(counts)}
+    return {name: text for name, (text,) in common.items() if _is_value(text)}
 
 
 def _defaults(discovery: Discovery) -> Mapping[tuple[str, str], str]:
     """(path, name) → the default that a model of the file gives a parameter of this name; for any
-    file under ("", name)."""
+    file, where all models give the same one, under ("", name)."""
     defaults: dict[tuple[str, str], str] = {}
+    every: defaultdict[str, set[str]] = defaultdict(set)
     for item in discovery.definitions:
         for parameter in item.parameters or ():
             if parameter.default is not None and _is_value(parameter.default):
                 defaults.setdefault((item.path, parameter.name), parameter.default)
-                defaults.setdefault(("", parameter.name), parameter.default)
-    return defaults
+                every[parameter.name].add(parameter.default)
+    alike = {("", name): texts.pop() for name, texts in every.items() if len(texts) == 1}
+    return defaults | alike
 
 
 def _stated_sizes(session: Session) -> dict[str, str]:
