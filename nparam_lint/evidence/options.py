@@ -252,6 +252,11 @@ def contradicts(
         is_set = (action == "store_true") == (name in words_of_option)
         if action in _FLAGS and is_set != needed:
             return True
+        default = keyword(option, "default") if option else None
+        is_empty = default is None or (isinstance(default, ast.Constant) and not default.value)
+        takes_value = option is not None and action is None and isinstance(needed, bool)
+        if takes_value and is_empty and (name in words_of_option) != needed:
+            return True  # `if args.checkpoint:`
     return False
 
 
