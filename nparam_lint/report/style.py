@@ -60,6 +60,13 @@ _SHORTER = (
         ),
         r"\g<name> comes from \g<of> (\g<file>:\g<line>), which is not run",
     ),
+    (  # where the file has failed altogether, that is the reason
+        late_pattern(
+            r"NameError: name '(\w+)' is not defined \('\1' in (?P<file>[^:()]+): set at line \d+ "
+            r"by work that nparam-lint does not run, since the file failed \((?P<why>.*)\)\)"
+        ),
+        r"\g<file> failed: \g<why>",
+    ),
     # Of a factory that raised what has a place of its own, it is that place that matters;
     (late_pattern(r"^\S+:\d+: [\w.]+\([^()]*\) raised (?=\S+:\d+: )"), ""),
     (late_pattern(rf" raised {_ABSENT}"), ": there is no "),

@@ -321,6 +321,8 @@ REASONS = {
     "a.py:9: net_l1() raised b.py:3: OSError: no": "Net",
     "a.py:2: NameError: name 'pad' is not defined "
     "('loader' in data.py: set at line 11 by work that nparam-lint does not run)": "Net",
+    "NameError: name 'pair' is not defined ('pair' in nets.py: set at line 43 by work that "
+    "nparam-lint does not run, since the file failed (ImportError: no 'x' in y))": "Net",
     "cannot import a.py: raised eyebrows": "Net",
 }
 FORMULA = "width*(layers*(4*width + 3*inner + 2) + words + 1) + 2*words"
