@@ -149,11 +149,13 @@ def _needless_runs(
     candidates: Sequence[Candidate], answers: Mapping[int, _Measurement], left_out: set[int]
 ) -> set[int]:
     """The runs, in place of no way, that give what is told already, or fail after a way was told of
-    their script; and those that fail of a model that another command of it makes."""
+    their script; and those that fail of a model that another command of it makes, or of one that
+    nothing says it makes, where it has made another."""
     needless: set[int] = set()
     totals: dict[Target, set[int]] = defaultdict(set)
     told_of: set[tuple[Target, str]] = set()  # targets with scripts, without runs
     made_by: set[tuple[Target, str | None]] = set()  # the same by runs
+    made_any = set[str | None]()  # the scripts
     failed: list[int] = []
     for number, candidate in enumerate(candidates):
         answer, recipe = answers[number], candidate.build.recipe
@@ -163,6 +165,7 @@ def _needless_runs(
         if not isinstance(answer, Measured):
             failed += [number] if is_run else []
             continue
+        made_any.update([recipe.file] if recipe.is_run else [])
         if is_run:
             is_known = answer.counts.total in totals[target] and candidate.way.kind == "call"
             is_doubtful = (target, candidate.location) in told_of and not _is_sure(answer)
@@ -172,7 +175,10 @@ def _needless_runs(
             told_of.add((target, candidate.way.position.path))
         totals[target].add(answer.counts.total)
     for number in failed:
-        if (candidates[number].target, candidates[number].build.recipe.file) in made_by:
+        target, script = candidates[number].target, candidates[number].build.recipe.file
+        way = candidates[number].way
+        is_guess = way is not None and (way.position.path, way.position.line) == (script, 1)
+        if (target, script) in made_by or (is_guess and script in made_any):
             needless.add(number)
     return needless
 
