@@ -7,7 +7,7 @@ import ast
 import re
 from contextlib import suppress
 from functools import cached_property, lru_cache
-from posixpath import basename, splitext
+from posixpath import basename, normpath, splitext
 from typing import TYPE_CHECKING, NamedTuple
 
 from nparam_lint.discover.syntax import dotted_name, flat, tail
@@ -209,7 +209,7 @@ class OptionWays:
         for command, note in self.beside():
             with suppress(NoWay):
                 given = command.by_option(self.every_option)
-                yield FilledIn(self.filled(given), note, command)
+                yield FilledIn(self.filled(given), note, command, self.config_of(command))
 
     def not_followed(self) -> str:
         """The first option of a command that nothing is known of, where it stands."""
@@ -291,12 +291,20 @@ class OptionWays:
 
     def config_of(self, command: Command) -> str:
         """The config file that a command gives by an option for one, `--data coco.yaml` is none; or
-        where there are no options."""
+        where there are no options; or the only one in a folder that it gives."""
         by_option = command.by_option(self.every_option)
         given = [w for name, words in by_option.items() if CONFIG_OPTION.match(name) for w in words]
         given = given if self.every_option else [*command.words]
         paths = (word.rpartition("=")[2].removeprefix("./") for word in given)
-        return next(filter(self.search.query.commands.is_config, paths), "")
+        named = next(filter(self.search.query.commands.is_config, paths), "")
+        read = (w for name, words in by_option.items() if self.is_read(name) for w in words)
+        inside = ([] if named else self.configs_in(word.rpartition("=")[2]) for word in read)
+        return named or next((files[0] for files in inside if len(files) == 1), "")
+
+    def configs_in(self, folder: str) -> list[str]:
+        """The config files of a folder."""
+        files, folder = self.search.query.other_files, normpath(folder)
+        return [path for path in files if path.endswith(CONFIG_SUFFIXES) and parent(path) == folder]
 
     def as_command_says(self, by_option: Mapping[str, Sequence[str]]) -> list[ast.stmt]:
         if not self.flags:
@@ -362,32 +370,38 @@ class OptionWays:
         return [c.by_option(options) for c in self.search.commands_of(self.home.path)]
 
     def beside(self) -> Iterator[tuple[Command, str]]:
-        """The first command that names a config by its stem, or by a name without its folder, with
-        each other file of that folder, and a note that says so: `--config small` of
-        `open(f"configs/{args.config}.yaml")`."""
-        is_config = self.search.query.commands.is_config
-        given = [
-            (command, at)
-            for command in self.search.commands_of(self.home.path)
-            for at, flag in enumerate(command.words[:-1], 1)
-            if CONFIG_OPTION.match(flag) and not is_config(command.words[at])
-        ]
-        has_suffix = any(command.words[at].endswith(CONFIG_SUFFIXES) for command, at in given)
-        configs = {
-            path: basename(path) if has_suffix else splitext(basename(path))[0]
-            for path in (self.search.query.other_files if given else ())
-            if path.endswith(CONFIG_SUFFIXES)
-        }
-        named = [(command, at) for command, at in given if command.words[at] in configs.values()]
-        values = {command.words[at] for command, at in named}
-        folders = {parent(path) for path, stem in configs.items() if stem in values}
-        for command, at in named[:1] if len(folders) == 1 else ():
-            before, after = command.words[:at], command.words[at + 1 :]
-            for path, stem in configs.items():
-                if parent(path) in folders and stem not in values:
-                    words = (*before, stem, *after)
-                    beside = command._replace(words=words, place="")
-                    yield beside, f"with {before[-1]} {stem}"
+        """The first command that names a config by its stem, by a name without its folder, or by
+        the folder that it lies in, with each other one of its kind, and a note that says so:
+        `--config small` of `open(f"configs/{args.config}.yaml")`, `--dir runs/small`."""
+        commands = self.search.commands_of(self.home.path)
+        said = {normpath(word) for command in commands for word in command.words}
+        for command in commands:
+            for at, flag in enumerate(command.words[:-1], 1):
+                others = self.others_than(command.words[at], flag)
+                for word in (word for word in others if normpath(word) not in said):
+                    words = (*command.words[:at], word, *command.words[at + 1 :])
+                    yield command._replace(words=words, place=""), f"with {flag} {word}"
+                if others:
+                    return
+
+    def others_than(self, word: str, flag: str) -> Sequence[str]:
+        """The names of the configs beside the one that a word means, which stands behind a flag."""
+        query = self.search.query
+        configs = [path for path in query.other_files if path.endswith(CONFIG_SUFFIXES)]
+        if CONFIG_OPTION.match(flag) and not query.commands.is_config(word):
+            names = {path: basename(path) for path in configs}
+            if not word.endswith(CONFIG_SUFFIXES):
+                names = {path: splitext(name)[0] for path, name in names.items()}
+            folders = {parent(path) for path, name in names.items() if name == word}
+            if len(folders) == 1:
+                return [name for path, name in names.items() if parent(path) in folders]
+        folder, option = normpath(word), flag.lstrip("-").replace("-", "_")
+        inside = {*map(basename, self.configs_in(word))}
+        if not inside or not self.is_read(option):
+            return ()
+        alike = (parent(path) for path in configs if basename(path) in inside)
+        beside = dict.fromkeys(path for path in alike if parent(path) == parent(folder))
+        return [word.rstrip("/").removesuffix(basename(folder)) + basename(path) for path in beside]
 
     def keys_for(self, name: str, option: ast.Call) -> Iterator[tuple[str, ...]]:
         """The words for the other keys of a table that an option is one of: `SIZES[args.size]`,

@@ -77,6 +77,8 @@ _GENERAL = frozenset(
     "model network module encoder decoder backbone baseline head block layer main create build get"
     " make transformer attention classifier discriminator generator".split()
 )
+# Names of configs that have a folder each.
+_OF_FOLDER = frozenset("config cfg conf params hparams args default model settings".split())
 # Words before a number that is that of the model in the heading.
 _OF_HEADING = frozenset(
     "it its this these we our the a an has have having with contains uses is are of in at and only"
@@ -578,7 +580,10 @@ def _config_of(target: str, way: Way | None) -> str:
 
 
 def _stem(path: str) -> str:
-    return posixpath.splitext(posixpath.basename(path))[0]
+    """What a config file is called: `small` of `runs/small/config.yaml`, too."""
+    stem = posixpath.splitext(posixpath.basename(path))[0]
+    folder = posixpath.basename(parent(path))
+    return folder if folder and stem.lower() in _OF_FOLDER else stem
 
 
 def names_of(target: str, way: Way | None, call: str) -> Iterable[str]:
