@@ -496,10 +496,17 @@ class ModelNames:
         return all(m.is_default and m.report.bare in self.gaps for m in models)
 
     def of_family(self, name: str) -> list[NamedModel]:
-        """The models whose names begin with this name."""
+        """The models whose names begin with this name; with a short one if that has several words,
+        and the others follow: "RGT-S" of `rgt_s_x4.yml`."""
         name = without_brackets(name)
-        key, is_long = name_key(name), len(re.findall("[A-Za-z]", name)) >= _SHORTEST_BEGINNING
-        return [m for k, ms in self.by_key.items() if is_long and k.startswith(key) for m in ms]
+        key, words = name_key(name), _words(name)
+        is_long = len(re.findall("[A-Za-z]", name)) >= _SHORTEST_BEGINNING
+        return [
+            model
+            for longer, models in self.by_key.items()
+            for model in (models if longer.startswith(key) else ())
+            if is_long or (len(words) > 1 and _words(model.name)[: len(words)] == words)
+        ]
 
     def of_heading(self, name: str, above: Sequence[str]) -> list[NamedModel]:
         """The models whose names have all of this one, and a word of a heading."""
@@ -597,6 +604,10 @@ def names_of(target: str, way: Way | None, call: str) -> Iterable[str]:
         named = [way.name] if way.kind == "size" and way.name else []
         names |= dict.fromkeys((*named, *_CHOICE.findall(call)))
     return names
+
+
+def _words(name: str) -> list[str]:
+    return re.findall("[a-z0-9]+", name.lower())
 
 
 def _paths_of(name: str, document: str) -> list[str]:
