@@ -39,13 +39,22 @@ _TIMM_BUILDERS = "timm.models._builder", "timm.models.helpers"
 _TIMM_FACTORIES = "timm.models._factory", "timm.models.factory"
 # What `create_model` gives that it did not when many repositories were written.
 _NOT_IN_OLD_TIMM = "pretrained_cfg", "pretrained_cfg_overlay", "cache_dir", "bn_tf"
+# Names in a checkpoint: those of state dicts, and of what says how a model is built.
+_OF_WEIGHTS = re.compile(
+    r"(?i)state|weight|model|net|param|ema|module|coder|head|optim|sched|backbone|student|teacher|gen"
+    r"|disc|actor|critic|policy|extract|embed|scaler|amp|^[a-z]$"
+)
+_OF_CALL = re.compile(
+    r"(?i)arg|conf|cfg|hyper|h_?param|option|opts?$|setting|size|dim|width|depth|^n_|num|name|arch"
+    r"|class|vocab"
+)
 _Keys = collections.namedtuple("_Keys", "missing_keys unexpected_keys")
 
 
 class AbsentWeights(dict):
     """Stands for a state dict, and for all that is in it: a shape that is compared with one of the
-    model is another. It is no number and no tensor, so that no layer is made of it, and it is not
-    taken for the arguments of a call (`Net(**checkpoint["args"])`)."""
+    model is another. It is no number and no tensor, so that no layer is made of it, and nobody
+    knows how many it has. What is stored beside weights is an `AbsentValue`."""
 
     def __getattr__(self, name):
         if name not in ("shape", "size", "sum", "mean", "repeat", "float"):
@@ -61,16 +70,47 @@ class AbsentWeights(dict):
     def __iter__(self):  # Python asks a dictionary with an iterator of its own for its `keys`
         return super().__iter__()
 
+    def __bool__(self):
+        return True
+
+    def __len__(self):
+        raise TypeError("the weights are not here")
+
     def keys(self):
         frame = sys._getframe(1)
         if dis.opname[frame.f_code.co_code[frame.f_lasti]] == "DICT_MERGE":
             raise TypeError("the arguments of the model are stored with weights that are not here")
         return super().keys()
 
+    def __getitem__(self, name):
+        is_value = isinstance(name, str) and "." not in name and name != ""
+        if is_value and (_OF_CALL.search(name) or not _OF_WEIGHTS.search(name)):
+            return AbsentValue(name)
+        return self
+
+    def get(self, name, default=None):
+        return self[name]
+
     def itself(self, *args, **kwargs):
         return self
 
-    __call__ = __getitem__ = get = pop = copy = itself
+    pop, __call__, copy = get, itself, itself
+
+
+class AbsentValue:
+    """Stands for what is stored under a name with weights that are not here, such as the arguments
+    of a model: it can be kept, and loaded into a model, and decides nothing."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name):
+        self.name = name
+
+    def refuse(self, *args):
+        raise TypeError(f"{self.name!r} is stored with weights that are not here")
+
+    keys = __iter__ = __len__ = __bool__ = __contains__ = __getitem__ = __eq__ = refuse
+    __hash__ = None
 
 
 @contextlib.contextmanager
@@ -233,10 +273,11 @@ def loading_no_weights(load_state, addresses):
     """The method `load_state_dict`, without what is absent."""
 
     def load_known(self, state_dict, *args, **kwargs):
-        if isinstance(state_dict, AbsentWeights):
+        absent = AbsentWeights, AbsentValue
+        if isinstance(state_dict, absent):
             return _Keys([], [])
         # Also what was made of them: `{name: value for name, value in weights.items()}`.
-        if addresses and all(isinstance(v, AbsentWeights) for v in dict(state_dict).values()):
+        if addresses and all(isinstance(value, absent) for value in dict(state_dict).values()):
             return _Keys([], [])
         return load_state(self, state_dict, *args, **kwargs)
 
