@@ -348,12 +348,16 @@ class _Finder:
         its own, some of a list."""
         if self.makes_part(value) or (isinstance(value, ast.Constant) and value.value is None):
             return True
-        name = place.attr if isinstance(place, ast.Attribute) else ""
-        last = value.attr if isinstance(value, ast.Attribute) else ""
         if not _within(value, models):
             return False
-        is_slice = isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice)
-        return is_slice or name in ("weight", "bias", last)
+        if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
+            return True
+        if isinstance(place, ast.Attribute):
+            last = value.attr if isinstance(value, ast.Attribute) else ""
+            return place.attr in ("weight", "bias", last)
+        # `model.layers[1] = model.layers[0]`, and not `results[1] = results[0]`.
+        parts = isinstance(place, ast.Subscript) and isinstance(value, ast.Subscript)
+        return parts and isinstance(place.value, ast.Attribute)
 
     def changes(self, call: ast.Call, models: set[str]) -> bool:
         """Whether a call does: of a method of the model, or of a function that gets it."""

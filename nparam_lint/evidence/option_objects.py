@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _RANK = 18
 _PARSED = late_pattern(r"\bparse(_known)?_args\(")
 _SETS = late_pattern(rb"^[^#\n]*?\b(\w+)\.(\w+)[ \t]*=[^=]", re.MULTILINE)
+# Of an object by its name: what sets any attributes of it.
+_SETS_ANY = r"\bsetattr\(\s*{0}\s*,\s*\w|(?:\bvars\({0}\)|\b{0}\.__dict__)\.update\("
 _IMPORTS_BY_NAME = late_pattern(rb"\bimport_module\b|__import__")
 
 
@@ -237,6 +239,8 @@ class OptionObjects:
                 continue
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
                 options, name = calls.text.options.items(), node.targets[0].id
+                if re.search(_SETS_ANY.format(re.escape(name)), calls.text.text):
+                    continue
                 stored = re.findall(rf"\b{name}\.(\w+)\s*=[^=]", calls.text.text)
                 attributes = {attribute for attribute, option in options if not lacks_value(option)}
                 yield _Script(calls, place, name, attributes.union(stored))
