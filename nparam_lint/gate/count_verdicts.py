@@ -182,12 +182,15 @@ class CountVerdict:
         different counts it may be about one that was not counted, unless the name is that of a
         class or a factory whose defaults are one of them. Of a class whose budgets say its
         arguments, no other way to build it was tried; and what a script builds may not be known. A
-        test builds what is small."""
+        test builds what is small. A larger number may be that of a network around it, which people
+        call by the name of its backbone."""
         models, bare = self.models, model.report.bare
         ways = (m.report.way for m in models)
         is_of_test = any(way and TEST_FILE.search(way.position.path) for way in ways)
         is_gap = bare in self.names.gaps and model.name not in self.names.by_path
-        if is_of_test or is_gap or self.names.has_namesake(model):
+        is_larger = any((b.declared or 0) > (model.amount(self.count) or 0) for b in self.bounds)
+        is_part = bare in self.names.inside and is_larger
+        if is_of_test or is_gap or is_part or self.names.has_namesake(model):
             return False
         if len({m.amount(self.count) for m in models}) == 1 and not model.has_arguments:
             return True

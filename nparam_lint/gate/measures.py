@@ -44,6 +44,7 @@ _CLASSES = tuple(_DATA)
 _IMAGENET = 1000
 _MOST_FEATURES = 8193  # and a bias, of one class
 _WITHOUT_ITS = "without its "
+_TRAINABLE = "its trainable parameters"
 _OF_OTHER_DATA = " classes"  # so ends what is said of a number that is another model's
 _DEEPEST = 2  # levels of modules that people call a part of the model
 _NARROW, _ROUNDED = 0.015, 0.1  # of a number that is no other by chance
@@ -156,9 +157,10 @@ def _precise(bounds: Sequence[Bounds]) -> list[list[Bounds]]:
 
 
 def is_of_other_form(explanation: str) -> bool:
-    """Whether such a sentence is about a model for other data, or without what it is trained with:
-    who states that has another one in mind."""
-    return explanation.endswith(_OF_OTHER_DATA) or f"{_WITHOUT_ITS}aux" in explanation
+    """Whether such a sentence is about a model for other data, without what it is trained with, or
+    without what is never trained: who states that has another one in mind."""
+    others = f"{_WITHOUT_ITS}aux", _TRAINABLE
+    return explanation.endswith(_OF_OTHER_DATA) or any(text in explanation for text in others)
 
 
 def is_of_named_part(text: str, bounds: Sequence[Bounds], measured: Measured) -> bool:
@@ -209,7 +211,7 @@ def _with_classes(measured: Measured) -> dict[int, int]:
 def _measures(measured: Measured) -> Iterator[tuple[str, int]]:
     rows = measured.modules
     root = rows[0]
-    yield "its trainable parameters", root.trainable
+    yield _TRAINABLE, root.trainable
     yield "its parameters without embeddings", root.non_embedding
     positions = sum(row.own for row in rows if _POSITIONS.search(row.path))
     if positions:

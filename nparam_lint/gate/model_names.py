@@ -339,6 +339,7 @@ class ModelNames:
         self.unsure = {failed.target for failed in report.failed_ways}
         self.unsure |= {target for target, _ in report.ways_left}
         self.gaps = report.gaps.keys()
+        self.inside = users.keys()  # the models that are parts of others
         self.uncounted: dict[str, set[str]] = defaultdict(set)  # targets by their names
         for target, _ in report.skipped:
             self.uncounted[name_key(called(target))].add(target)
