@@ -130,6 +130,8 @@ class CountVerdict:
             right = self._of(model, "right", "likely")
             return replace(right, actual=amount, because=because)
         explanation = self._explanation(model)
+        if not explanation and self._is_far(model) and self._is_of_network(model):
+            return None  # "a 260K parameter model with RMSNorm"
         # What was not counted, or not in the way in which the project builds it, may fit.
         is_unknown = self.names.has_namesake(model) or self.names.are_only_defaults(self.models)
         if not explanation and (confirms or (is_unknown and not count.definition)):
@@ -138,8 +140,7 @@ class CountVerdict:
             return self._of(model, "wrong", self.binding.strength, explanation)
         if not explanation:  # of several, it is most likely about the nearest
             model = min(self.models, key=self._distance)
-            amount, is_only = model.amount(count) or 0, self.binding.because == model_names.THE_ONLY
-            if is_only and not any(is_about(amount, b.declared or 0, _FAR) for b in self.bounds):
+            if self.binding.because == model_names.THE_ONLY and self._is_far(model):
                 return None  # "a 7B model" is another
         return self._of(model, "wrong", "likely", explanation)
 
@@ -154,6 +155,17 @@ class CountVerdict:
             return explanation
         other = self._fitting(self.names.beside(model))
         return f"{OF_ANOTHER}{other.name} has" if other else ""
+
+    def _is_far(self, model: NamedModel) -> bool:
+        amount = model.amount(self.count) or 0
+        return not any(is_about(amount, b.declared or 0, _FAR) for b in self.bounds)
+
+    def _is_of_network(self, model: NamedModel) -> bool:
+        """Whether the number may be that of a network around it, which people call by the name of
+        its backbone."""
+        amount = model.amount(self.count) or 0
+        is_larger = any((b.declared or 0) > amount for b in self.bounds)
+        return is_larger and model.report.bare in self.names.inside
 
     def _distance(self, model: NamedModel) -> int | Fraction:
         amount = model.amount(self.count) or 0
@@ -182,15 +194,12 @@ class CountVerdict:
         different counts it may be about one that was not counted, unless the name is that of a
         class or a factory whose defaults are one of them. Of a class whose budgets say its
         arguments, no other way to build it was tried; and what a script builds may not be known. A
-        test builds what is small. A larger number may be that of a network around it, which people
-        call by the name of its backbone."""
+        test builds what is small."""
         models, bare = self.models, model.report.bare
         ways = (m.report.way for m in models)
         is_of_test = any(way and TEST_FILE.search(way.position.path) for way in ways)
         is_gap = bare in self.names.gaps and model.name not in self.names.by_path
-        is_larger = any((b.declared or 0) > (model.amount(self.count) or 0) for b in self.bounds)
-        is_part = bare in self.names.inside and is_larger
-        if is_of_test or is_gap or is_part or self.names.has_namesake(model):
+        if is_of_test or is_gap or self._is_of_network(model) or self.names.has_namesake(model):
             return False
         if len({m.amount(self.count) for m in models}) == 1 and not model.has_arguments:
             return True
@@ -258,7 +267,10 @@ def sizes_in_names(names: ModelNames) -> Iterator[StatedOutcome]:
             continue  # `CLIP-ViT-39M-Text-19M` names its parts
         match = matches[0]
         last = re.split("[._p]", match["number"])[-1]  # of `qwen2_5_7b`
-        texts = dict.fromkeys((re.sub("[_p]", ".", match["number"]), last))
+        whole = re.sub("[_p]", ".", match["number"])
+        pointless = [f"{whole[0]}.{whole[1]}"] if re.fullmatch(r"\d\d", whole) else []
+        pointless = pointless if match["suffix"].lower() == "b" else []  # `qwen3_17B`, `dasheng_06B`
+        texts = dict.fromkeys((whole, last, *pointless))
         readings = tuple(parse_value(text + match["suffix"].upper()) for text in texts)
         amounts = [m.measured.counts.total for m in models]
         sizes = [value.bounds().declared or 0 for value in readings]

@@ -166,9 +166,9 @@ def is_of_other_form(explanation: str) -> bool:
 def is_of_named_part(text: str, bounds: Sequence[Bounds], measured: Measured) -> bool:
     """Whether a number is that of a module of the model by whose name the text calls it: "the fc of
     resnet50 has 2.05M"."""
-    words = set(re.findall(r"\w+", text))
+    words = set(re.findall(r"\w+", text.lower()))
     return any(
-        row.path.rpartition(".")[2] in words and any(row.total in admitted for admitted in bounds)
+        row.path.rpartition(".")[2].lower() in words and any(row.total in admitted for admitted in bounds)
         for row in measured.modules[1:]
     )
 

@@ -72,6 +72,9 @@ _COMPOUND = late_pattern(
 _ARTICLE = late_pattern(r"\b(?:an?|another|our|the|this)\s*$", re.IGNORECASE)
 _IS = late_pattern(r"\b(?:is|are|was|were|be|as)\b", re.IGNORECASE)
 THE_ONLY = "it is the only model"
+# Of a model that is not as its defaults make it: "the large UNet", "with r=16", "UNet(width=8)".
+_OF_SIZE = rf"\b(?:{'|'.join(_SIZES)}|larger|smaller|bigger)\s+{{0}}\b"
+_SETTING_IN_TEXT = late_pattern(r"\b[A-Za-z_]\w*\s?=\s?[\w.]+")
 # Words that a text has whomever it is about.
 _GENERAL = frozenset(
     "model network module encoder decoder backbone baseline head block layer main create build get"
@@ -469,7 +472,10 @@ class ModelNames:
                 is_of_next = n == 0 and _ARTICLE.search(text) and not _IS.search(text)
                 is_certain = is_whole and not is_of_next and name.lower() not in _GENERAL
                 strength = "certain" if is_certain else "likely"
-                return Binding(_nearest(nearest, at.path), strength, f"the text names {name}")
+                because, around = f"the text names {name}", "\0".join(texts[:2])
+                is_of_size = re.search(_OF_SIZE.format(re.escape(name)), around, re.IGNORECASE)
+                confirms = bool(is_of_size or _SETTING_IN_TEXT.search(around)) and n < 2
+                return Binding(_nearest(nearest, at.path), strength, because, confirms)
         return None
 
     def _named(self, name: str) -> Sequence[NamedModel]:
