@@ -1,5 +1,6 @@
-"""Sizes that a class has as methods, of which the project calls one: the others are called as that
-is, `Config.net_1M(vocab_size=size).build()` beside `Config.net_32B(vocab_size=size).build()`."""
+"""Sizes of which the project calls one: the others are called as that is. Methods of a class,
+`Config.net_1M(vocab_size=size).build()` beside `Config.net_32B(vocab_size=size).build()`; functions
+that need the same arguments to make the same class, `net18(classes=10)` beside `net34(…)`."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ from msgspec.structs import replace
 
 from nparam_lint.discover.syntax import dotted_name
 from nparam_lint.evidence.call_ways import TEST
+from nparam_lint.evidence.statements import stores
+from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import Position
 
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
     from nparam_lint.evidence import Evidence
     from nparam_lint.evidence.file_calls import CalledFiles
     from nparam_lint.evidence.named_parameters import FoundFunction
+    from nparam_lint.ground.notation import Target
 
 _METHOD = late_pattern(r"\b([A-Z]\w*)\.([A-Za-z]\w*)\(")
 # `net2_` of `net2_32B`: what the sizes of one family begin with.
@@ -34,6 +38,11 @@ _FAMILY = late_pattern(
 def find_sibling_sizes(files: CalledFiles, told: Sequence[Evidence]) -> Iterator[Evidence]:
     """`told`: the evidence that there is of calls."""
     published = [evidence for evidence in told if evidence.rank < TEST]
+    yield from _methods(files, published)
+    yield from _functions(files, published, {evidence.target for evidence in told})
+
+
+def _methods(files: CalledFiles, published: Sequence[Evidence]) -> Iterator[Evidence]:
     texts = [f"{e.recipe.setup or ''}\n{e.recipe.call or ''}" for e in published]
     called = {pair for text in texts for pair in _METHOD.findall(text)}
     seen: set[tuple[str, str, str]] = set()
@@ -52,27 +61,70 @@ def find_sibling_sizes(files: CalledFiles, told: Sequence[Evidence]) -> Iterator
         seen.add(sizes)
         for function in functions.values():
             sibling = function.node.name
-            if (owner, sibling) in called or not _is_alike(function, model):
+            if (owner, sibling) not in called and _is_alike(function, model):
+                call = _METHOD.sub(f"{owner}.{sibling}(", evidence.recipe.call or "")
+                recipe = dataclasses.replace(evidence.recipe, call=call)
+                yield replace(_size(evidence, function, method), recipe=recipe)
+
+
+def _functions(
+    files: CalledFiles, published: Sequence[Evidence], told: set[Target]
+) -> Iterator[Evidence]:
+    """The functions of a file that nothing calls, each as the first call of one like it."""
+    by_file = grouped(
+        (target for target in files.query.targets if target not in told),
+        lambda target: target.location,
+    )
+    for evidence in published:
+        name, call = evidence.target.callable, evidence.recipe.call or ""
+        siblings = by_file.get(evidence.target.location, [])
+        is_plain = call.startswith(f"{name}(") and evidence.target.is_path
+        functions = files.query.size_names.file(evidence.target.location).functions
+        model = functions.get(name) if is_plain and siblings else None
+        if model is None or model.owner or not model.required:
+            continue
+        for target in siblings.copy():
+            function = functions.get(target.callable)
+            if function is None or not _is_alike(function, model):
                 continue
-            call = _METHOD.sub(f"{owner}.{sibling}(", evidence.recipe.call or "")
-            at = Position(symbol.where, function.node.lineno, function.node.col_offset + 1)
-            note = f"called as {method} is in {evidence.way.position}"
-            way = replace(evidence.way, kind="size", position=at, name=sibling, note=note)
-            recipe = dataclasses.replace(evidence.recipe, call=call)
-            yield replace(evidence, way=way, recipe=recipe, key=None, run=None)
+            siblings.remove(target)
+            imported = ""
+            if evidence.file != target.location:
+                module = files.query.module_for(target.location, evidence.file)
+                imported = f"from {module} import {target.callable}\n"
+            setup = f"{evidence.recipe.setup or ''}\n{imported}".strip() or None
+            call = f"{target.callable}{call.removeprefix(name)}"
+            recipe = dataclasses.replace(evidence.recipe, setup=setup, call=call)
+            yield replace(_size(evidence, function, name), target=target, recipe=recipe)
+
+
+def _size(evidence: Evidence, function: FoundFunction, name: str) -> Evidence:
+    """A function as a size that is called as the evidence says of another one."""
+    at = Position(function.path, function.node.lineno, function.node.col_offset + 1)
+    note = f"called as {name} is in {evidence.way.position}"
+    way = replace(evidence.way, kind="size", position=at, name=function.node.name, note=note)
+    return replace(evidence, way=way, key=None, run=None)
 
 
 def _is_alike(function: FoundFunction, model: FoundFunction) -> bool:
-    """Whether a method makes an object of its class from the same arguments as another one, and is
-    called after a size of the same family."""
-    values = (n.value for n in ast.walk(function.node) if isinstance(n, ast.Return) and n.value)
-    calls = (value for value in values if isinstance(value, ast.Call))
-    makes = {dotted_name(call.func).partition(".")[0] for call in calls}
+    """Whether a function makes the same class as another one from the same arguments; a method that
+    is called after a size of the same family, its own."""
+    if function is model or (function.owner, function.kind) != (model.owner, model.kind):
+        return False
     families = [_FAMILY.match(item.node.name) for item in (function, model)]
-    return (
-        function is not model
-        and len({family and family[1] for family in families}) == 1
-        and (function.owner, function.kind) == (model.owner, model.kind)
-        and function.required == model.required
-        and not makes.isdisjoint({"cls", model.owner})
-    )
+    is_family = len({family and family[1] for family in families}) == 1
+    makes = _made_by(function) & ({"cls", model.owner} if model.owner else _made_by(model))
+    is_of_owner = is_family or not model.owner
+    return is_of_owner and bool(makes) and function.required == model.required
+
+
+def _made_by(function: FoundFunction) -> set[str]:
+    """What the calls call whose values a function returns."""
+    nodes = [*ast.walk(function.node)]
+    returned = [node.value for node in nodes if isinstance(node, ast.Return) and node.value]
+    names = {value.id for value in returned if isinstance(value, ast.Name)}
+    for node in nodes:
+        if isinstance(node, ast.Assign) and names & stores(node):
+            returned.append(node.value)
+    calls = (value for value in returned if isinstance(value, ast.Call))
+    return {dotted_name(call.func).partition(".")[0] for call in calls} - {""}

@@ -353,7 +353,8 @@ class ModelNames:
             self.uncounted[name_key(_stem(config))].add(config)
         # Of a project with models that could not be counted, a number may be about one of these.
         top_level = {m.report.target for m in self.models if m.report.top_level}
-        is_whole = len(top_level) == 1 and not report.skipped
+        wholes = {target for target, _ in report.skipped} - users.keys()
+        is_whole = len(top_level) == 1 and not wholes
         self.only = [m for m in self.models if m.report.target in top_level and is_whole]
 
     def binding(self, at: Position, count: StatedCount) -> Binding:

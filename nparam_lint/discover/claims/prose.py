@@ -127,6 +127,10 @@ _UNREAL_AFTER = late_pattern(
     _FLAGS,
 )
 _CONDITION = late_pattern(r"^\W*(?:at|with|for|even)\s[^,]*$", re.IGNORECASE)
+_PLAIN_LEAD = late_pattern(
+    rf"\W*[A-Za-z][\w.-]*\s+(?:has|contains|uses)\s+(?:(?:only|just|{ABOUT})\s+)*$", re.IGNORECASE
+)
+_BESIDE = late_pattern(r"\s*[,;(]|\s+(?:and|to|so|while|but)\s")
 _MODAL = late_pattern(r"^[^.,;:]*,[^,;:]*\b(?:would|could|might|may|should)\b", re.IGNORECASE)
 _CLAUSE_END = late_pattern(r"[,;:]\s|\.\s|\s[–—-]\s|\n")
 _PART = late_pattern(
@@ -138,7 +142,8 @@ _PART = late_pattern(
 )
 _BEFORE = late_pattern(
     r"""
-    (?:\b(?:to|from|between|over|above|exceed\w*|least|by|for|or|until|adds?|adding|extra|plus
+    (?:\b(?:to|from|between|over|above|exceed\w*|least|by
+    |(?<!config[ ])(?<!configuration[ ])(?<!settings[ ])(?<!preset[ ])for|or|until|adds?|adding|extra|plus
     |additional|another|beyond|given|starting\s+at|remov\w+|takes?|accepts?|expects?|requires?
     |first|last|top|x)
     |[+/×&→>\#%^]|\S[^\S\n]*\*|[0-9]\s?[kmbgt]\s*(?:,|and|&)
@@ -253,6 +258,8 @@ def _phrases(sentence: str) -> Iterator[tuple[int, str, Selector, Value]]:
 def _is_of_class(sentence: str, match: re.Match[str]) -> bool:
     """Whether the count is meant as the count of the documented class."""
     before, after = sentence[: match.start()], sentence[match.end() :]
+    if _PLAIN_LEAD.match(before):  # what follows is said beside: "…, 3x fewer than UNet"
+        after = _BESIDE.split(after)[0]
     if _ELSEWHERE.search(f"{before}\0{after}") or _PART.search(before):
         return False
     if _AFTER.match(after):

@@ -14,6 +14,7 @@ from nparam_lint.discover.claims.stated.words import (
     is_of_another,
     readings_of,
     says_bytes,
+    without_remark,
 )
 from nparam_lint.ground.patterns import late_pattern
 
@@ -91,7 +92,7 @@ def _settings(rows: Sequence[Sequence[GridCell]], above: tuple[str, ...]) -> Ite
     """The counts in the rows of a table of settings and properties of one model: `| Parameters |
     51,813,376 |`."""
     for name, value, *others in (row for row in rows if len(row) > 1):
-        unit, text = head_unit(name.text), value.text.strip(_MARKS)
+        unit, text = head_unit(name.text), without_remark(value.text.strip(_MARKS))
         is_of_several = any(readings_of(cell.text) for cell in others)
         readings = readings_of(text, unit) if unit is not None and not is_of_several else ()
         if readings and not re.fullmatch("[0-9]{1,3}", text):
@@ -176,7 +177,7 @@ class _Table:
             cells = tuple(cell.text for cell in row)
             for n, part, of, unit in self.counted:
                 texts = cells[n].split("/") if of > 1 else [cells[n]]
-                text = texts[part].strip(_MARKS) if len(texts) == of else ""
+                text = without_remark(texts[part].strip(_MARKS)) if len(texts) == of else ""
                 if readings := readings_of(text, unit):
                     count = _count(row[n], text, readings, self.head[n], names, self.above)
                     yield n, replace(count, cells=cells)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 _STAGE = r"(?:train(?:ing)?|deploy(?:ed|ment)?|inference|fused)(?:\s+time)?"
 _HEAD = late_pattern(
     rf"""(?:(?:number|num\.?|no\.?|nb\.?|\#|n)[\s_]*(?:of[\s_]+)?)?(?:{QUALIFIER}[\s_]+){{0,2}}
-    (?:model[\s_]+|模型)?\#?\s*(?:{NOUN}|(?<=\#)p|{NOUN_ABROAD})\.?\s?\#?(?:[\s_]*(?:count|number|size))?
+    (?:model[\s_]+|模型)?\#?\s*(?:{NOUN}|(?<=\#)p|{NOUN_ABROAD})\.?\s?\#?(?:[\s_]*(?:count|num(?:ber)?\.?|size))?
     (?:\s+(?:at|for|during)\s+{_STAGE}|[\s,]*[(\[]?\s*{WITHOUT_EMBEDDINGS}\s*[)\]]?)?
     (?:[\s,_]*(?:in[\s_]+)?[(\[/（]?\s*(?:in[\s_]+)?(?P<unit>[kmgbt]|mi?b|megabytes?|{UNIT_WORD}s?|mil|mn|bn|{UNIT_ABROAD}|1e[36]|(?:×\s?)?10(?:\^?[36]|[³⁶]))\s*[)\]）]?)?
     (?:\s*[,(\[（]\s*(?:total|trainable|approx(?:\.|imate(?:ly)?)?|rounded|{_STAGE})\s*[)\]]?)?\s*[↓*:]?""",
@@ -57,9 +58,20 @@ _CELL = late_pattern(
     (?:-?A[0-9.]+[kmbgtKMBGT])?(?:\s*{NOUN}\.?)?(?:\s*\(total\))?""",
     re.VERBOSE,
 )
+# Behind a number: the same one rounded, or how much it differs from another.
+_BEHIND = late_pattern(
+    r"""\s*(?:<su[bp]>\s*)?\(\s*(?:[~≈]?\s*[0-9.,]+\s*(?:[kmb]|million|billion)?|[-+−–↓↑]*\s*[0-9.]+\s*%\s*[↓↑]?)\s*\)
+    (?:\s*</su[bp]>)?$""",
+    re.IGNORECASE | re.VERBOSE,
+)
 _MEGABYTES = late_pattern(r"(?<![a-z])(?:mi?b|megabytes?)(?![a-z])", re.IGNORECASE)
 _LEAST = 1000  # a whole number that is smaller is no exact count, but thousands or millions
 _SHORT = 4  # digits of a number that a key such as `params` may have as an option
+
+
+def without_remark(text: str) -> str:
+    """A number without what stands behind it in brackets: `18,536,832 (~18.5M)`, `9.2 (-33%)`."""
+    return _BEHIND.sub("", html.unescape(text))
 
 
 def says_bytes(head: str) -> bool:
