@@ -61,6 +61,7 @@ if TYPE_CHECKING:
 _FLAGS = "__import__('absl.flags').flags.FLAGS"
 _PARSES = late_pattern(r"\.parse(_known)?_args\(")
 _SUBCOMMAND = late_pattern(r"add_subparsers\([^()]*\bdest\s*=\s*[\"'](\w+)")
+_CHOOSES_MODEL = late_pattern(r"(?:model|arch|net)(?:itecture|work)?(?:_?(?:type|name))?")
 _SETS_GLOBALS = late_pattern(r"exec\(open\(|globals\(\)\[")
 _FLAGS_ARE_PARSED = f"{_FLAGS}.mark_as_parsed()"
 
@@ -352,7 +353,7 @@ class OptionWays:
     def compared_with(self, name: str, option: ast.Call) -> Iterator[tuple[str, ...]]:
         """The words for each value that a condition before the call compares an option with, and
         that no command gives it: `if args.data == "cifar100": classes = 100`."""
-        if name in self.naming or RUN_SETTING.match(name):
+        if name in self.naming or RUN_SETTING.match(name) or _CHOOSES_MODEL.fullmatch(name):
             return
         given = {self.value(name, by_option) for by_option in self.options_of_commands}
         followed = (

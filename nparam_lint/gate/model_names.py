@@ -46,6 +46,7 @@ _LETTERS = {letter.lower(): letter for letter in _SIZES.values()}
 _PART = late_pattern(r"[A-Za-z]+|[0-9]+")
 PIECE = late_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _BRACKETS = late_pattern(r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|[*†‡§^]+)\s*")
+_OF_CLASS = late_pattern(r"(?<=\w{3})(?:Model|Network)$")  # `CarnModel` of "CARN"
 _MAKES = late_pattern(r"^(?:create|build|make|get)_(?=\w{4})")  # `create_RepLKNet31B`
 # timm's `_patch16_224` of `ViT-B/16`, and `_224` of what is called without.
 _PATCHED = late_pattern(r"_?patch(_?[0-9]+)(?=_[0-9]{3}$|$)")
@@ -327,8 +328,10 @@ class ModelNames:
             inner = [held] if held in classes else []
             for name in (*names_of(model.target, model.way, measured.call), *inner):
                 plain = _RESOLUTION.sub("", _PATCHED.sub(r"\1", name))
+                own = called(model.target)  # `CarnModel` of "CARN"
+                shown = own if name and own.startswith(name) else name
                 for key in dict.fromkeys((name_key(name), name_key(plain))):
-                    self.by_key[key].append(NamedModel(model, measured, name))
+                    self.by_key[key].append(NamedModel(model, measured, shown))
             for word in model.way.chosen_by if model.way else ():
                 self.by_word[name_key(word)].append(NamedModel(model, measured, word))
             location, _, name = model.target.partition("::")
@@ -474,8 +477,10 @@ class ModelNames:
                 is_certain = is_whole and not is_of_next and name.lower() not in _GENERAL
                 strength = "certain" if is_certain else "likely"
                 because, around = f"the text names {name}", "\0".join(texts[:2])
-                is_of_size = re.search(_OF_SIZE.format(re.escape(name)), around, re.IGNORECASE)
-                confirms = bool(is_of_size or _SETTING_IN_TEXT.search(around)) and n < 2
+                size = re.search(_OF_SIZE.format(re.escape(name)), around, re.IGNORECASE)
+                # The code beside a comment is the call itself.
+                setting = not at.path.endswith(".py") and _SETTING_IN_TEXT.search(around)
+                confirms = n < 2 and bool(size or setting)
                 return Binding(_nearest(nearest, at.path), strength, because, confirms)
         return None
 
@@ -605,7 +610,8 @@ def names_of(target: str, way: Way | None, call: str) -> Iterable[str]:
     """What a text may call a model that is built by a call."""
     config = _config_of(target, way)
     made = _MAKES.sub("", called(target))
-    made = "" if made.lower() in _GENERAL else made
+    made = _OF_CLASS.sub("", made)
+    made = "" if made.lower() in _GENERAL or is_size(made) else made
     plain = _OF_RUN.sub("", _stem(config))
     names = dict.fromkeys((called(target), made, posixpath.basename(config), _stem(config), plain))
     if way:

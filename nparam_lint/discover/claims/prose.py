@@ -108,7 +108,7 @@ _ELSEWHERE = late_pattern(
     \b(?:than|vs|versus|compar\w*|unlike|instead|whereas|relative\s+to|original\w*|baselines?
     |similar|same|outperform\w*|rang(?:e|es|ing)|variants?|famil(?:y|ies)|respectively|up\s+to|each
     |every|per(?!\s+(?:token|second|sec|frame|image)\b)|paper|reported|reports|published
-    |(?<!\0[ ])configurations?|reduc\w+|sav(?:es?|ing)|budget|limit|target)\b|>>>|\|""",
+    |(?<!\0[ ])configurations?(?!\s+for\b)|reduc\w+|sav(?:es?|ing)|budget|limit|target)\b|>>>|\|""",
     _FLAGS,
 )
 # In the clause of the number: what was, would be, or is not; and several, or another of it.
