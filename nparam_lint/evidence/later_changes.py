@@ -356,8 +356,8 @@ class _Finder:
             last = value.attr if isinstance(value, ast.Attribute) else ""
             return place.attr in ("weight", "bias", last)
         # `model.layers[1] = model.layers[0]`, and not `results[1] = results[0]`.
-        parts = isinstance(place, ast.Subscript) and isinstance(value, ast.Subscript)
-        return parts and isinstance(place.value, ast.Attribute)
+        holder = place.value if isinstance(place, ast.Subscript) else None
+        return isinstance(value, ast.Subscript) and isinstance(holder, ast.Attribute)
 
     def changes(self, call: ast.Call, models: set[str]) -> bool:
         """Whether a call does: of a method of the model, or of a function that gets it."""

@@ -268,8 +268,8 @@ def sizes_in_names(names: ModelNames) -> Iterator[StatedOutcome]:
         match = matches[0]
         last = re.split("[._p]", match["number"])[-1]  # of `qwen2_5_7b`
         whole = re.sub("[_p]", ".", match["number"])
-        pointless = [f"{whole[0]}.{whole[1]}"] if re.fullmatch(r"\d\d", whole) else []
-        pointless = pointless if match["suffix"].lower() == "b" else []  # `qwen3_17B`, `dasheng_06B`
+        is_short = match["suffix"].lower() == "b" and re.fullmatch(r"\d\d", whole)
+        pointless = [f"{whole[0]}.{whole[1]}"] if is_short else []  # `qwen3_17B`, `dasheng_06B`
         texts = dict.fromkeys((whole, last, *pointless))
         readings = tuple(parse_value(text + match["suffix"].upper()) for text in texts)
         amounts = [m.measured.counts.total for m in models]

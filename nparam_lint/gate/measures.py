@@ -168,7 +168,8 @@ def is_of_named_part(text: str, bounds: Sequence[Bounds], measured: Measured) ->
     resnet50 has 2.05M"."""
     words = set(re.findall(r"\w+", text.lower()))
     return any(
-        row.path.rpartition(".")[2].lower() in words and any(row.total in admitted for admitted in bounds)
+        row.path.rpartition(".")[2].lower() in words
+        and any(row.total in admitted for admitted in bounds)
         for row in measured.modules[1:]
     )
 

@@ -143,7 +143,8 @@ _PART = late_pattern(
 _BEFORE = late_pattern(
     r"""
     (?:\b(?:to|from|between|over|above|exceed\w*|least|by
-    |(?<!config[ ])(?<!configuration[ ])(?<!settings[ ])(?<!preset[ ])for|or|until|adds?|adding|extra|plus
+    |(?<!config[ ])(?<!configuration[ ])(?<!settings[ ])(?<!preset[ ])for|or|until
+    |adds?|adding|extra|plus
     |additional|another|beyond|given|starting\s+at|remov\w+|takes?|accepts?|expects?|requires?
     |first|last|top|x)
     |[+/×&→>\#%^]|\S[^\S\n]*\*|[0-9]\s?[kmbgt]\s*(?:,|and|&)
