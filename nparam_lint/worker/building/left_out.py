@@ -71,19 +71,22 @@ def guarded(statements, path, own, depth=0):
     if depth == DEEPEST:
         return statements
     for node in statements:
+        may_fail = any(isinstance(part, MAY_FAIL) for part in ast.walk(node))
+        # What would come after is not known either.
+        leaves = any(isinstance(part, LEAVES) for part in inside(node))
+        is_first = isinstance(node, ast.ImportFrom) and node.module == "__future__"
+        is_guarded = may_fail and isinstance(node, GUARDED) and not (leaves or is_first)
+        # Of what is written there: what is inside gets handlers of its own.
+        lost = handled(node, path, own) if is_guarded else []
         if isinstance(node, COMPOUND):
             for name in LISTS:
                 setattr(node, name, guarded(getattr(node, name, []), path, own, depth + 1) or [])
             if isinstance(node, ast.With):
                 del node.orelse
-        may_fail = any(isinstance(part, MAY_FAIL) for part in ast.walk(node))
-        # What would come after is not known either.
-        leaves = any(isinstance(part, LEAVES) for part in inside(node))
-        is_first = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-        if leaves or is_first or not (may_fail and isinstance(node, GUARDED)):
+        if not is_guarded:
             body.append(node)
             continue
-        handler = ast.ExceptHandler(ast.Name(ERROR, ast.Load()), None, handled(node, path, own))
+        handler = ast.ExceptHandler(ast.Name(ERROR, ast.Load()), None, lost)
         call = getattr(node, "value", None)
         if isinstance(call, ast.Call) and _PARALLEL.search(ast.unparse(call.func)):
             refused = ast.parse("raise NotImplementedError('there is one process here')").body[0]
