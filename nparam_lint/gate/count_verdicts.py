@@ -33,6 +33,7 @@ _SIZE_IN_NAME = late_pattern(  # of `yoloe-11m` it is another m
 _OF_EXPERTS = late_pattern(r"moe|expert", re.IGNORECASE)  # beside the size of the dense model
 _ROUNDED = Fraction(3, 2)
 _FAR = Fraction(4)
+_LONG = 10_000  # what is no other number by chance
 _ROUNDED_UP = Fraction(1005, 1000)
 # Folders, headings and heads of columns: the model in the row is often a part of what is counted.
 _TASK = late_pattern(
@@ -62,7 +63,7 @@ class CountVerdict:
 
     def outcome(self) -> StatedOutcome:
         uncounted = self.names.skipped.get(model_names.name_key(" ".join(self.count.names)), "")
-        of_none = StatedOutcome(self.at, self.count, uncounted=uncounted)
+        of_none = self._exact() or StatedOutcome(self.at, self.count, uncounted=uncounted)
         if not self.models:
             return of_none
         if model := self._fitting(self.models):
@@ -86,6 +87,18 @@ class CountVerdict:
             self.binding.because,
             explanation,
         )
+
+    def _exact(self) -> StatedOutcome | None:
+        """What comes of a number in full that is to the digit what a model has, whatever stands
+        beside it."""
+        exact = {bounds.low for bounds in self.bounds if bounds.low == bounds.high}
+        exact = {number for number in exact if number and number > _LONG and number % 1000}
+        models = self.names.models if exact else []
+        model = next((m for m in models if m.amount(self.count) in exact), None)
+        if model is None:
+            return None
+        because = f"it is to the digit what {model.name} has"
+        return replace(self._of(model, "right", "likely"), because=because)
 
     def _near(self) -> list[NamedModel]:
         """Those of the binding's family: it, or all that is built of a class, may be called by the

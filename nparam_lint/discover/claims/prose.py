@@ -128,7 +128,9 @@ _UNREAL_AFTER = late_pattern(
 )
 _CONDITION = late_pattern(r"^\W*(?:at|with|for|even)\s[^,]*$", re.IGNORECASE)
 _PLAIN_LEAD = late_pattern(
-    rf"\W*[A-Za-z][\w.-]*\s+(?:has|contains|uses)\s+(?:(?:only|just|{ABOUT})\s+)*$", re.IGNORECASE
+    rf"(?:\W*(?:[A-Za-z][\w.-]*\s+){{1,4}}|[^.;]*,\s*which\s+)(?:has|contains|uses)\s+"
+    rf"(?:(?:only|just|{ABOUT})\s+)*$",
+    re.IGNORECASE,
 )
 _BESIDE = late_pattern(r"\s*[,;(]|\s+(?:and|to|so|while|but)\s")
 _MODAL = late_pattern(r"^[^.,;:]*,[^,;:]*\b(?:would|could|might|may|should)\b", re.IGNORECASE)
