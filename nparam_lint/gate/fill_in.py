@@ -96,22 +96,27 @@ def _common_values(calls: Iterable[str]) -> dict[str, str]:
             for keyword in node.keywords if isinstance(node, ast.Call) else ():
                 if keyword.arg:
                     values[keyword.arg][ast.unparse(keyword.value)] += 1
-    common = {n: [*counts] for n, counts in values.items() if counts.total() > 1 == len(counts)}
-    return {name: text for name, (text,) in common.items() if _is_value(text)}
+    return {name: text for name, text in _agreed(values) if _is_value(text)}
+
+
+def _agreed(values: Mapping[str, Counter[str]]) -> Iterator[tuple[str, str]]:
+    """The value of each name that is given one more than once, and no other."""
+    for name, counts in values.items():
+        if counts.total() > 1 == len(counts):
+            yield name, next(iter(counts))
 
 
 def _defaults(discovery: Discovery) -> Mapping[tuple[str, str], str]:
     """(path, name) → the default that a model of the file gives a parameter of this name; for any
-    file, where all models give the same one, under ("", name)."""
+    file, where several models give one and all the same, under ("", name)."""
     defaults: dict[tuple[str, str], str] = {}
-    every: defaultdict[str, set[str]] = defaultdict(set)
+    every: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for item in discovery.definitions:
         for parameter in item.parameters or ():
             if parameter.default is not None and _is_value(parameter.default):
                 defaults.setdefault((item.path, parameter.name), parameter.default)
-                every[parameter.name].add(parameter.default)
-    alike = {("", name): texts.pop() for name, texts in every.items() if len(texts) == 1}
-    return defaults | alike
+                every[parameter.name][parameter.default] += 1
+    return defaults | {("", name): text for name, text in _agreed(every)}
 
 
 def _stated_sizes(session: Session) -> dict[str, str]:
