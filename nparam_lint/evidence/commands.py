@@ -81,7 +81,7 @@ _REMARK = late_pattern(
     r"((?<!\S)(?:--?[\w-]+=\S+|[^\s-]\S*))[ \t]+"
     r"(?:\([A-Za-z][^()]*\)|\[[A-Za-z][^\[\]]*\s[^\[\]]*\])\s*$"
 )
-_GAP_OF_WORDS = late_pattern(r"(?<![^\s=])(?:<[A-Za-z][\w /-]*>|\[[A-Za-z][\w /-]*\])")
+_GAP_OF_WORDS = late_pattern(r"(?<![^\s=])(?:<[A-Za-z][\w /.,-]*>|\[[A-Za-z][\w /.,-]*\])")
 _USE = late_pattern(r"\$([{(])?(\w+)(?:\[[@*]\])?(?(1)[})])")
 _ALL_OF_ARRAY = late_pattern(r"\"(\$\{\w+\[[@*]\]\})\"")
 _OPEN_FOLDER = late_pattern(r"^\$(?:[{(]\w+[)}])?")  # of a script

@@ -71,6 +71,8 @@ class ScriptRuns:
     def _of_script(self, script: str) -> Iterator[tuple[int, Evidence]]:
         """The runs of a script, with the number of the command."""
         ways = [*islice(self._ways(script), _OF_SCRIPT)]
+        if not ways:
+            return
         targets = self._targets(script, {way.command: way.name for way, _ in ways if way.command})
         told = {(e.target, e.way.command or e.way.name) for e in self.by_script[script]}
         for number, (way, run) in enumerate(ways):
@@ -90,14 +92,20 @@ class ScriptRuns:
         does, but a model is called there, that it is run without options."""
         at = Position(script, 1, 1)
         different: dict[object, Command] = {}  # of those that differ in their seeds the first
-        for command in filter(_is_whole, self.files.query.commands.of(script)):
+        notes: dict[str, str] = {}  # by places
+        for written in self.files.query.commands.of(script):
+            command, gaps = _without_gaps(written)
+            if gaps is None:
+                continue
             words = _SEED.sub("", " ".join(command.words))
-            different.setdefault((words, command.environ), command)
-        for command in different.values():
+            if different.setdefault((words, command.environ), command) is command and gaps:
+                notes[command.place] = f"{', '.join(gaps)} by default, not as the command says"
+        for command in sorted(different.values(), key=lambda command: command.place in notes):
             given = (word.rpartition("=")[2].removeprefix("./") for word in command.words)
             config = next(filter(self.files.query.commands.is_config, given), "")
-            way = Way("call", at, config, command=command.place, chosen_by=command.names)
-            yield way, CommandRun(script, command)
+            note = notes.get(command.place, "")
+            way = Way("call", at, config, note, command.place, command.names)
+            yield way, CommandRun(script, command, note)
         for evidence in self.by_script[script]:
             if evidence.way.kind == "config" and evidence.run and not evidence.way.command:
                 yield replace(evidence.way, note=""), evidence.run
@@ -114,7 +122,7 @@ class ScriptRuns:
             for evidence in self.by_script[script]
             if evidence.way.kind == "call"
         }
-        files = [script, *self._modules_named(script)] if self.called else []
+        files = [script, *self._modules_named(script)]
         reached = {*self.files.discovery.tree.may_run_with(files)}
         called = {target: at for target, at in self.called.items() if at.path in reached}
         here = {target: at for target, at in called.items() if at.path == script}
@@ -130,9 +138,11 @@ class ScriptRuns:
             words = re.findall(r"\w+", self.files.query.content(config).decode("utf-8", "replace"))
             for name in sorted(self.files.by_name.keys() & words):
                 named += self.files.by_name[name]
-        groups = [(named, _NAMED), (self.unknown, _NAMED)]
+        groups = [(named, _NAMED)]
         if _LOOKS_UP.search(self.files.query.text(script)):
-            groups.append((self.wholes, _LOOKED_UP))
+            groups += [(self.unknown, _NAMED), (self.wholes, _LOOKED_UP)]
+        else:
+            groups.append(([t for t in self.unknown if t.location in reached], _NAMED))
         few = (group for group, most in groups if len(group) <= most)
         return dict.fromkeys(chain(*few), Position(script, 1, 1)) | targets
 
@@ -162,15 +172,25 @@ class ScriptRuns:
         return [*filter(self.files.query.needs_arguments, self.wholes)]
 
 
-def _is_whole(command: Command) -> bool:
-    """Whether it runs more than the help, and a reader has nothing to fill in but what a model does
-    not depend on, such as the directory of the data."""
-    flag = ""
+def _without_gaps(command: Command) -> tuple[Command, list[str] | None]:
+    """A command without the options whose values a reader has to fill in, and these; of what a
+    model does not depend on, such as the directory of the data, a gap is as good as a value. None:
+    it shows the help, or an argument has to be filled in."""
     if not HELP.isdisjoint(command.words):
-        return False
+        return command, None
+    words: list[str] = []
+    gaps: list[str] = []
+    flag = ""
     for word in command.words:
-        flag = word.partition("=")[0] if word.startswith("-") or "=" in word else flag
-        is_of_run = RUN_SETTING.match(flag.lstrip("-")) and not CONFIG_OPTION.match(flag)
-        if is_to_fill_in(word) and not is_of_run:
-            return False
-    return True
+        is_flag = word.startswith("-") or "=" in word
+        flag = word.partition("=")[0] if is_flag else flag
+        name = flag.lstrip("-")
+        is_of_run = RUN_SETTING.match(name) and not CONFIG_OPTION.match(name)
+        if not is_to_fill_in(word) or is_of_run:
+            words.append(word)
+            continue
+        if not (is_flag or words[-1:] == [flag]):
+            return command, None
+        words = words if is_flag else words[:-1]
+        gaps.append(name)
+    return command._replace(words=(*words,)), gaps
