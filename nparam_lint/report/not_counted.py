@@ -124,7 +124,7 @@ def _more(models: int, parts: Skipped, report: Report) -> str:
 def nowhere_counted(report: Report) -> Skipped:
     """Those that were skipped, and were neither made by something else nor are inside what was
     built. Where its value would come from says more than that an argument is lacking, and so does
-    the reason why the first way that has them failed."""
+    the reason why a way that has them failed: the first, or one that failed in the model's file."""
     skipped = report.skipped
     if skipped and report.models:
         of_type = overview.TypeIndex(report)
@@ -133,10 +133,12 @@ def nowhere_counted(report: Report) -> Skipped:
         built |= of_type.inside(report.models)
         built |= report.inside_by_target.keys()
         skipped = tuple(item for item in skipped if item[0] not in built)
-    failed_ways = {failed.target: failed for failed in reversed(report.failed_ways)}
+    failed_ways = grouped(report.failed_ways, lambda failed: failed.target)
     reasons = []
     for target, failure in skipped:
-        failed = failed_ways.get(target)
+        path, ways = target.partition("::")[0], failed_ways.get(target, ())
+        inside = (way for way in ways if way.failure.place.rpartition(":")[0] == path)
+        failed = next(inside, next(iter(ways), None))
         gap = report.gaps.get(target)
         if gap and not (failed and gap in failed.way.words):
             failure = replace(failure, reason=gap)
