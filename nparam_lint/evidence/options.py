@@ -355,7 +355,7 @@ def with_defaults(
         if name in options and lacks_value(options[name]) and name not in _set_in(statements):
             raise NeedsCommand(name)
         if name not in options and name not in stored and name not in set_here:
-            raise NoWay(f"the option {name} has no default")
+            raise NoWay(f"the option {name} is not declared beside the others")
     read = {dotted_name(item) for item in attributes}
     for (holder, name), place in unknown.items() if unknown else ():
         if f"{holder}.{name}" in read and name not in options and name not in set_here:
