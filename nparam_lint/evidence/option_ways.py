@@ -243,9 +243,9 @@ class OptionWays:
         options = self.every_option
         for command in self.search.commands_of(self.home.path):
             by_option, to_fill_in = command.split(options)
-            # Any directory will do.
-            gaps = {n: w for n, w in to_fill_in.items() if n in needed and RUN_SETTING.match(n)}
-            by_option |= gaps
+            for name in filter(RUN_SETTING.match, to_fill_in):
+                if name in options and lacks_value(options[name]):
+                    by_option[name] = to_fill_in[name]  # any directory will do
             if self.has_subparsers or self.reads_files or is_taken:
                 first, before = command.leading(options)
                 if before:  # of the parser around the subcommands
