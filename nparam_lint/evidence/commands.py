@@ -28,12 +28,19 @@ if TYPE_CHECKING:
     from nparam_lint.evidence import EvidenceQuery
 
 _IN_LINE = r"(?:[^\n\\]|\\(?![ \t]*\n))*?"
+# What a command goes on with: in quotes, in substitutions and behind a redirection, too.
+_REST = (
+    r"(?:<[^<>\n]+>|(?<=[\s=])(?:\"[^\"\n]*\"|'[^'\n]*')|\$\([^()\n]*\)"
+    r"|(?:(?<=[\w=/-])|(?=`(?:basename|date|dirname|hostname|pwd)\b))`[A-Za-z][^`\n]*`(?=\s|\w|$)"
+    r"|(?:[12&]?>>?(?:&[12]|[ \t]*[\w./-]+)(?=[ \t]+--?\w))"
+    r"|[^\n\\;|&>`]|\\[;&|>]|\\[ \t]*(?:#[^\n]*)?\n?)"
+)
 _COMMAND = late_pattern(
     r"(?:\b(?:python3?|torchrun|launch|deepspeed|srun|(?:uv|poetry|pdm|rye)[ \t]+run)\b"
     rf"(?:{_IN_LINE}\\[ \t]*\n){{0,4}}?{_IN_LINE}|(?<!\S)(?=\./[\w./-]+\.py\b))"
     r"(?:(?<![\w./-])((?:\$[{(]?\w+[)}]?/)?[\w./-]+\.py)\b|"
     r"[ \t]-m[ \t]+(?!torch\.|deepspeed\.|accelerate\.)(\w+(?:\.\w+)+|\w+(?![^\n]*\.py\b)))"
-    r"((?:<[^<>\n]+>|[^\n\\;|&>`]|\\[ \t]*(?:#[^\n]*)?\n?)*)"
+    rf"({_REST}*)"
 )
 # What a package installs: `mynet = "mynet.cli:main"`, in the files that declare it.
 _ENTRY_POINT = late_pattern(rb"[\"']?([\w-]+)[\"']?[ \t]*=[ \t]*[\"']?([a-zA-Z_][\w.]*):\w+")
@@ -44,7 +51,7 @@ _IN_CELL = late_pattern(r"[ \t]*\\?`[ \t]*<br[ \t]*/?>[ \t]*`")  # one that goes
 _SHELL_CALL = late_pattern(
     r"(?:\b(?:bash|sh|zsh|source|sbatch|qsub)[ \t]+(?:-\S+[ \t]+)*|(?<![\w./-])(?=[\w.-]*/))"
     r"([\w./-]+\.(?:sh|bash|sbatch|slurm))(?=[\s`;&|)]|$)()"
-    r"((?:<[^<>\n]+>|[^\n\\;|&>`]|\\[ \t]*(?:#[^\n]*)?\n?)*)"
+    rf"({_REST}*)"
 )
 _BEFORE_CALL = late_pattern(
     r"(?:.*(?:[`;&|]|(?<!\])\(|\b(?:do|then|else)\b))?[ \t]*(?:[$>%@][ \t]*)?"
@@ -82,6 +89,8 @@ _REMARK = late_pattern(
     r"(?:\([A-Za-z][^()]*\)|\[[A-Za-z][^\[\]]*\s[^\[\]]*\])\s*$"
 )
 _GAP_OF_WORDS = late_pattern(r"(?<![^\s=])(?:<[A-Za-z][\w /.,-]*>|\[[A-Za-z][\w /.,-]*\])")
+_SUBSTITUTION = late_pattern(r"`([^`]*)`|\$\(([^()]*)\)")
+_REDIRECTION = late_pattern(r"(?<=\s)[12&]?>>?(?:&[12]|[ \t]*[\w./-]+)(?=[ \t]+--?\w)")
 _USE = late_pattern(r"\$([{(])?(\w+)(?:\[[@*]\])?(?(1)[})])")
 _ALL_OF_ARRAY = late_pattern(r"\"(\$\{\w+\[[@*]\]\})\"")
 _OPEN_FOLDER = late_pattern(r"^\$(?:[{(]\w+[)}])?")  # of a script
@@ -133,7 +142,7 @@ class Command(NamedTuple):
     def leading(self, options: Mapping[str, ast.Call]) -> tuple[tuple[str, ...], int]:
         """The words that it begins with, a subcommand and what belongs to that, with the options
         before them, if all of these are declared; and how many words these are."""
-        flags = _names_by_flag(options)
+        flags = names_by_flag(options)
         before = 0
         while before < len(self.words) and self.words[before].startswith("-"):
             flag, is_whole, _ = self.words[before].partition("=")
@@ -154,7 +163,7 @@ class Command(NamedTuple):
         self, options: Mapping[str, ast.Call]
     ) -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, ...]]]:
         """The same, and the words for the options whose values a reader has to fill in."""
-        flags = _names_by_flag(options)
+        flags = names_by_flag(options)
         words_of_option: dict[str, tuple[str, ...]] = {}
         loose: list[str] = []  # words that no flag takes
         name, most = "", 0
@@ -190,7 +199,8 @@ class Command(NamedTuple):
         return complete, to_fill_in
 
 
-def _names_by_flag(options: Mapping[str, ast.Call]) -> dict[str, str]:
+def names_by_flag(options: Mapping[str, ast.Call]) -> dict[str, str]:
+    """The options by their flags, and by their names where they have none."""
     return {flag: name for name, call in options.items() for flag in words_of(call)}
 
 
@@ -546,6 +556,7 @@ def _filled(
     template = _CONTINUED.sub(" ", match[3])
     template = _REMARK.sub(r"\1", template)
     template = _GAP_OF_WORDS.sub(lambda gap: gap[0].replace(" ", "-"), template)
+    template = _SUBSTITUTION.sub(_as_one_word, _REDIRECTION.sub("", template))
     if template.count(")") > template.count("("):  # `(cd demo; python train.py)`
         template = template.rpartition(")")[0]
     script = match[1] or match[2].replace(".", "/") + ".py"
@@ -574,9 +585,14 @@ def _filled(
         yield path_there, command
 
 
+def _as_one_word(substitution: re.Match[str]) -> str:
+    return f"$({'-'.join((substitution[1] or substitution[2] or '').split())})"
+
+
 def _words(line: str) -> tuple[str, ...]:
+    has_comment = re.search(r"(?<!\S)#", line) is not None  # not `exp#1`
     try:
-        return tuple(shlex.split(line, comments=True))
+        return tuple(shlex.split(line, comments=has_comment))
     except ValueError:  # a quote that stands alone
         return tuple(word.strip("'\"") for word in line.split())
 

@@ -150,11 +150,13 @@ def lacks_value(call: ast.Call) -> bool:
     also where its default is an empty text."""
     if is_group(call):
         return False
-    if keyword(call, "default") is not None:
+    default, required = keyword(call, "default"), keyword(call, "required")
+    is_required = isinstance(required, ast.Constant) and bool(required.value)
+    is_none = isinstance(default, ast.Constant) and default.value is None
+    if default is not None and not (is_required and is_none):
         is_config = any(map(CONFIG_OPTION.match, words_of(call)))
         return is_config and default_text(call) == ""
-    required = keyword(call, "required")
-    if isinstance(required, ast.Constant) and required.value:
+    if is_required:
         return True
     first = call.args[0] if call.args else None
     is_option = isinstance(first, ast.Constant) and str(first.value).startswith("-")

@@ -13,8 +13,9 @@ from msgspec.structs import replace
 
 from nparam_lint.evidence import CommandRun, Evidence
 from nparam_lint.evidence.call_search import HELP
-from nparam_lint.evidence.commands import Command, is_to_fill_in
+from nparam_lint.evidence.commands import Command, is_to_fill_in, names_by_flag
 from nparam_lint.evidence.containment import find_containment
+from nparam_lint.evidence.options import lacks_value
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import (
@@ -37,6 +38,7 @@ _MOST, _OF_SCRIPT = 24, 6  # runs
 _NAMED = 3  # models of a script that it names and does not call
 _LOOKED_UP = 12  # of one that looks them up by their names
 _LOOKS_UP = late_pattern(r"import_module\(|getattr\(|globals\(\)|\beval\(|__import__\(")
+_IMPORTS = late_pattern(r"import_module\(|__import__\(|\bregister\w*\(")
 _MODULE = late_pattern(r"[A-Za-z_]\w*(?:\.\w+)+")
 _SEED = late_pattern(rf"(?<!\S)--?{SEED.pattern}[= ]\S+ ?")
 
@@ -93,13 +95,18 @@ class ScriptRuns:
         at = Position(script, 1, 1)
         different: dict[object, Command] = {}  # of those that differ in their seeds the first
         notes: dict[str, str] = {}  # by places
+        options = self.files.file_calls(script).text.options
+        needed = {
+            flag for flag, name in names_by_flag(options).items() if lacks_value(options[name])
+        }
         for written in self.files.query.commands.of(script):
             command, gaps = _without_gaps(written)
-            if gaps is None:
+            if gaps is None or not needed.isdisjoint(gaps):
                 continue
             words = _SEED.sub("", " ".join(command.words))
             if different.setdefault((words, command.environ), command) is command and gaps:
-                notes[command.place] = f"{', '.join(gaps)} by default, not as the command says"
+                names = ", ".join(gap.lstrip("-") for gap in gaps)
+                notes[command.place] = f"{names} by default, not as the command says"
         for command in sorted(different.values(), key=lambda command: command.place in notes):
             given = (word.rpartition("=")[2].removeprefix("./") for word in command.words)
             config = next(filter(self.files.query.commands.is_config, given), "")
@@ -138,11 +145,12 @@ class ScriptRuns:
             words = re.findall(r"\w+", self.files.query.content(config).decode("utf-8", "replace"))
             for name in sorted(self.files.by_name.keys() & words):
                 named += self.files.by_name[name]
-        groups = [(named, _NAMED)]
-        if _LOOKS_UP.search(self.files.query.text(script)):
-            groups += [(self.unknown, _NAMED), (self.wholes, _LOOKED_UP)]
-        else:
-            groups.append(([t for t in self.unknown if t.location in reached], _NAMED))
+        text, others = self.files.query.text, reached - {script}
+        looks_up = bool(_LOOKS_UP.search(text(script)))
+        may_make = looks_up or any(_IMPORTS.search(text(path)) for path in others)
+        unknown = [t for t in self.unknown if may_make or t.location in reached]
+        groups = [(named, _NAMED), (unknown, _NAMED)]
+        groups += [(self.wholes, _LOOKED_UP)] if looks_up else []
         few = (group for group, most in groups if len(group) <= most)
         return dict.fromkeys(chain(*few), Position(script, 1, 1)) | targets
 
@@ -184,13 +192,12 @@ def _without_gaps(command: Command) -> tuple[Command, list[str] | None]:
     for word in command.words:
         is_flag = word.startswith("-") or "=" in word
         flag = word.partition("=")[0] if is_flag else flag
-        name = flag.lstrip("-")
-        is_of_run = RUN_SETTING.match(name) and not CONFIG_OPTION.match(name)
+        is_of_run = RUN_SETTING.match(flag.lstrip("-")) and not CONFIG_OPTION.match(flag)
         if not is_to_fill_in(word) or is_of_run:
             words.append(word)
             continue
         if not (is_flag or words[-1:] == [flag]):
             return command, None
         words = words if is_flag else words[:-1]
-        gaps.append(name)
+        gaps.append(flag)
     return command._replace(words=(*words,)), gaps

@@ -109,7 +109,9 @@ class ModelBuild:
             with answering(None):
                 self.compare(result)
             result["notes"] = result["notes"] + STATE.refusals + self.partial_notes() + gpu_notes()
-            result["notes"] += [f"the weights from {relative(url)} are left out" for url in self.left_out]
+            result["notes"] += [
+                f"the weights from {relative(url)} are left out" for url in self.left_out
+            ]
             result["notes"] += self.weightless
         except Failure as failure:
             record_held()  # as long as what failed is there
