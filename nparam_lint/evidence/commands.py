@@ -32,7 +32,7 @@ _IN_LINE = r"(?:[^\n\\]|\\(?![ \t]*\n))*?"
 _REST = (
     r"(?:<[^<>\n]+>|(?<=[\s=])(?:\"[^\"\n]*\"|'[^'\n]*')|\$\([^()\n]*\)"
     r"|(?:(?<=[\w=/-])|(?=`(?:basename|date|dirname|hostname|pwd)\b))`[A-Za-z][^`\n]*`(?=\s|\w|$)"
-    r"|(?:[12&]?>>?(?:&[12]|[ \t]*[\w./-]+)(?=[ \t]+--?\w))"
+    r"|(?:[12&]?>>?(?:&[12]|[ \t]*[\w./-]+)(?=[ \t]+(?:--?\w|[12&]?>)))"
     r"|[^\n\\;|&>`]|\\[;&|>]|\\[ \t]*(?:#[^\n]*)?\n?)"
 )
 _COMMAND = late_pattern(
@@ -90,7 +90,9 @@ _REMARK = late_pattern(
 )
 _GAP_OF_WORDS = late_pattern(r"(?<![^\s=])(?:<[A-Za-z][\w /.,-]*>|\[[A-Za-z][\w /.,-]*\])")
 _SUBSTITUTION = late_pattern(r"`([^`]*)`|\$\(([^()]*)\)")
-_REDIRECTION = late_pattern(r"(?<=\s)[12&]?>>?(?:&[12]|[ \t]*[\w./-]+)(?=[ \t]+--?\w)")
+_REDIRECTION = late_pattern(
+    r"(?<=\s)[12&]?>>?(?:&[12]|[ \t]*[\w./-]+)(?=[ \t]+(?:--?\w|[12&]?>)|\s*$)"
+)
 _USE = late_pattern(r"\$([{(])?(\w+)(?:\[[@*]\])?(?(1)[})])")
 _ALL_OF_ARRAY = late_pattern(r"\"(\$\{\w+\[[@*]\]\})\"")
 _OPEN_FOLDER = late_pattern(r"^\$(?:[{(]\w+[)}])?")  # of a script
