@@ -1,12 +1,14 @@
 """Layers that are made after the constructor: in the first `forward`, or in Lightning's `setup`.
 
 An attribute of the model that is missing, None or an empty container is filled later, if the source
-of a method that runs then puts there what a class with parameters makes."""
+of a method that runs then puts there what a class with parameters makes; or of a function that gets
+the model there, or of an object that it has and asks for its parameters."""
 
 import ast
 import contextlib
 import inspect
 import itertools
+import sys
 from textwrap import dedent
 from types import CodeType, FunctionType, ModuleType
 
@@ -25,17 +27,22 @@ def why_incomplete(count, text, has_run=False):
         first = ", ".join(count.lazy[:4])
         reason = f"{text} has {len(count.lazy)} uninitialised lazy parameters: {first}"
         return reason, AN_INPUT.format(text)
-    classes = {}  # id of a class -> what is made later in its objects
+    classes = {}  # id of a class -> what is made later in its objects, and by whom
     for path, module in count.modules.items():
         kind = type(module)
         if id(kind) not in classes:
-            classes[id(kind)] = [*late_layers(count.originals, kind, has_run)]
-        for method, name, line in classes[id(kind)]:
+            late = [*late_layers(count.originals, kind, has_run)]
+            classes[id(kind)] = late, None if has_run else line_of_helper(count.originals, module)
+        late, line_of_maker = classes[id(kind)]
+        for method, name, line in late:
             if is_empty(count.originals, module, name):
                 where = ".".join(filter(None, ("self", path, name)))
                 hint = SETUP if method == "setup" else AN_INPUT
                 reason = f"{text} makes {where} in {method} ({line}), which has not run"
                 return reason, hint.format(text)
+        if line_of_maker:
+            reason = f"{text} makes parameters in forward ({line_of_maker}), which has not run"
+            return reason, AN_INPUT.format(text)
     return None
 
 
@@ -52,31 +59,96 @@ def is_empty(torch, module, name):
 
 def late_layers(torch, kind, has_run):
     """(method, attribute, `path:line`) of what the methods of a class of the project make."""
-    bases = [base for base in LINEAGE(kind) if base is not torch.Module]
+    methods = methods_of(torch, kind)
+    is_lightning = "LightningModule" in map(NAME, LINEAGE(kind))
+    later = ("forward", "__call__") * (not has_run)
+    for first in ("setup",) * is_lightning + later:
+        for function in reached_by(methods, first):
+            for maker, own in (function, 0), *helpers(function):
+                if not any(has_parameters(torch, value) for value in meanings(torch, maker)):
+                    continue  # as in nearly all: its source is not read
+                with contextlib.suppress(OSError, SyntaxError, TypeError):  # there is none
+                    for attribute, line in assigned_layers(torch, maker, own):
+                        yield first, attribute, line_text(maker.__code__.co_filename, line)
+
+
+def methods_of(torch, kind):
+    """The methods and properties of a class of the project, and of its bases there."""
     methods = {}
-    for base in reversed(bases):
+    for base in reversed([base for base in LINEAGE(kind) if base is not torch.Module]):
         namespace = NAMESPACE(base)
         if not is_installed(str(namespace.get("__module__"))):
-            methods.update({n: v for n, v in namespace.items() if type(v) is FunctionType})
-    is_lightning = "LightningModule" in map(NAME, bases)
-    for first in ("setup",) * is_lightning + ("forward",) * (not has_run):
-        reached = [first] if first in methods else []
-        for name in reached:  # and those that it calls
-            function = unwrapped(methods[name])
-            names = names_in(function.__code__)
-            reached += [n for n in names if n in methods and n not in reached]
-            if not any(has_parameters(torch, value) for value in meanings(torch, function)):
-                continue  # as in nearly all: its source is not read
-            with contextlib.suppress(OSError, SyntaxError, TypeError):  # there is none
-                for attribute, line in assigned_layers(torch, function):
-                    yield first, attribute, line_text(function.__code__.co_filename, line)
+            for name, value in namespace.items():
+                function = value.fget if type(value) is property else value
+                if type(function) is FunctionType:
+                    methods[name] = function
+    return methods
 
 
-def assigned_layers(torch, function):
-    """(attribute, line) of each to which a method assigns, adds or registers such a call."""
+def reached_by(methods, first):
+    """A method, and those that it calls."""
+    reached = [first] if first in methods else []
+    for name in reached:
+        function = unwrapped(methods[name])
+        names = names_in(function.__code__)
+        reached += [n for n in names if n in methods and n not in reached]
+        yield function
+
+
+def helpers(method):
+    """(function of the project that a method hands its object to, the number of that argument)."""
+    names = method.__globals__
+    functions = {name: names.get(name) for name in names_in(method.__code__)}
+    functions = {
+        name: function
+        for name, function in functions.items()
+        if type(function) is FunctionType and not is_installed(function.__module__)
+    }
+    own_name = method.__code__.co_varnames[:1]
+    with contextlib.suppress(OSError, SyntaxError, TypeError):  # there is no source
+        tree = ast.parse(dedent(inspect.getsource(method))) if functions else ast.Module([], [])
+        for call in (node for node in ast.walk(tree) if isinstance(node, ast.Call)):
+            function = functions.get(getattr(call.func, "id", None))
+            for place, value in enumerate(call.args):
+                if function is not None and is_self(value, own_name):
+                    yield unwrapped(function), place
+
+
+def line_of_helper(torch, module):
+    """`path:line` of what registers parameters by names that only a run tells, for a `forward` that
+    asks for them: an object of the project that the module has, `self.weights.get(shape)`, or a
+    function that its constructor does not call; None where there is none."""
+    registering = {}
+    for kind in map(type, torch.attributes(module).values()):
+        is_module = any(base is torch.Module for base in LINEAGE(kind))
+        name = NAMESPACE(kind).get("__module__")
+        if not is_module and type(name) is str and name in sys.modules and not is_installed(name):
+            methods = NAMESPACE(kind).items()
+            registering.update(
+                {n: m for n, m in methods if type(m) is FunctionType and registers(m)}
+            )
+    methods = methods_of(torch, type(module))
+    made = names_in(methods["__init__"].__code__) if "__init__" in methods else ()
+    for function in reached_by(methods, "forward"):
+        makers = [registering.get(name) for name in names_in(function.__code__)]
+        makers += [maker for maker, _ in helpers(function) if maker.__name__ not in made]
+        for maker in filter(None, makers):
+            if registers(maker) and any(has_parameters(torch, v) for v in meanings(torch, maker)):
+                return line_text(maker.__code__.co_filename, maker.__code__.co_firstlineno)
+    return None
+
+
+def registers(function):
+    return not set(REGISTERS).isdisjoint(names_in(function.__code__))
+
+
+def assigned_layers(torch, function, own=0):
+    """(attribute, line) of each to which a function assigns, adds or registers such a call; `own`:
+    the number of the argument that has the attributes."""
     lines, start = inspect.getsourcelines(function)
+    own_name = function.__code__.co_varnames[own : own + 1]
     for node in ast.walk(ast.parse(dedent("".join(lines)))):
-        for name, value in assignments(node, function.__code__.co_varnames[:1]):
+        for name, value in assignments(node, own_name):
             calls = (call.func for call in ast.walk(value) if isinstance(call, ast.Call))
             if name and any(has_parameters(torch, meaning(call, function)) for call in calls):
                 yield name, start + node.lineno - 1
