@@ -30,7 +30,7 @@ from nparam_lint.gate.rules import source_codes
 from nparam_lint.ground.findings import BudgetResult, Finding, finding
 from nparam_lint.ground.metrics import AUTO
 from nparam_lint.ground.rule_catalogue import RULES
-from nparam_lint.ground.script_words import TEST_FILE
+from nparam_lint.ground.script_words import SCRIPT_FILE, TEST_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -76,14 +76,16 @@ class Outcomes(Struct, frozen=True):
         hosts = [
             (m, host) for m in reports if isinstance(host := m.host or m.measurement, Measured)
         ]
-        # Totals of the largest model with each class inside it; and of the largest of each target.
-        around, largest = dict[str, int](), dict[str, int]()
+        # Totals of the largest model with each class inside it; and of the largest of each target;
+        # of all, and of those that are called in one file.
+        around, largest = dict[tuple[str, str], int](), dict[tuple[str, str], int]()
         for model, host in hosts:
             total = host.modules[0].total
-            largest[model.bare] = max(total, largest.get(model.bare, 0))
-            for kind in host.types:
-                if not kind.startswith("torch.nn."):
-                    around[kind] = max(total, around.get(kind, 0))
+            for path in ("", model.way.position.path if model.way else ""):
+                largest[model.bare, path] = max(total, largest.get((model.bare, path), 0))
+                for kind in host.types:
+                    if not kind.startswith("torch.nn."):
+                        around[kind, path] = max(total, around.get((kind, path), 0))
         configs = {
             (model.way.position.path, model.bare)
             for model in reports
@@ -100,10 +102,13 @@ class Outcomes(Struct, frozen=True):
             users = containment.users.get(model.bare, ())
             if way and way.kind == "size" and model.is_function and not users:
                 return True  # what a function gives by name, which no model calls
-            containing = [largest[user] for user in users if user in largest]
-            if model.measurement.type in around:
-                containing.append(around[model.measurement.type])
-            if way and way.kind == "call" and not TEST_FILE.search(way.position.path):
+            path = way.position.path if way else ""
+            # What a command makes is a part of what is larger in its script alone.
+            at = path if way and way.command and SCRIPT_FILE.search(path) else ""
+            containing = [largest[user, at] for user in users if (user, at) in largest]
+            if (kind := (model.measurement.type, at)) in around:
+                containing.append(around[kind])
+            if way and way.kind == "call" and not TEST_FILE.search(path):
                 # It is as large as whatever has such a part, which only wraps it, or larger.
                 return model.measurement.modules[0].total >= max(containing, default=-1)
             return not containing

@@ -128,6 +128,8 @@ def _stands_for(model: ModelReport, report: Report, of_type: TypeIndex) -> str:
     if not model.is_function:
         return model.bare
     kind = getattr(model.measurement, "type", "")
+    if kind.startswith("builtins."):  # several, in a tuple
+        return model.bare
     return of_type.target(kind, model) or report.containment.returns.get(model.bare) or model.bare
 
 
