@@ -42,6 +42,7 @@ from .tracing.origin_lines import OriginLines
 from .tracing.project_paths import is_ours, line_of_error, relative
 from .tracing.read_tracer import record_classes, record_held
 
+OF_DATA = re.compile(r"(?i)data|corpus|vocab")
 NOT_THE_DEVICE = (
     NameError,
     ImportError,
@@ -67,6 +68,14 @@ NO_MEMORY = (
     "shared tensors where the model is trained, not in its constructor"
 )
 TOO_LARGE = re.compile("overflow(ed)? (with sizes|when unpacking)|multiplication overflow", re.I)
+
+
+def without_weights(address):
+    """The note that weights, or other data, are not there."""
+    address = relative(address)
+    if OF_DATA.search(address):
+        return f"without {address}, which is not here"
+    return f"the weights from {address} are left out"
 
 
 @dataclasses.dataclass
@@ -109,9 +118,7 @@ class ModelBuild:
             with answering(None):
                 self.compare(result)
             result["notes"] = result["notes"] + STATE.refusals + self.partial_notes() + gpu_notes()
-            result["notes"] += [
-                f"the weights from {relative(url)} are left out" for url in self.left_out
-            ]
+            result["notes"] += map(without_weights, self.left_out)
             result["notes"] += self.weightless
         except Failure as failure:
             record_held()  # as long as what failed is there
