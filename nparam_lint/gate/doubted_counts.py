@@ -22,7 +22,25 @@ if TYPE_CHECKING:
 
     from nparam_lint.ground.notation import Selector
 
+_LINK = late_pattern(
+    r"\b(?:link|download|ckpt|weights?|model|log|config|github|drive|baidu|hugging\s?face|hf)s?\b",
+    re.IGNORECASE,
+)
 _DATA = late_pattern(r"(?:data\s*sets?|data|benchmarks?)", re.IGNORECASE)  # heads of columns
+# A heading, a folder or a column that tells another version of a model.
+_OF_VERSION = late_pattern(
+    r"""(?<![a-z])(?:prun|distill|quanti|lora|adapter|isotropic|slim|spars|compress|re-?param
+    |deploy|fused|merged|without|w/o|reported|paper|official|original|reference|trainable|student|teacher|changelog|previous
+    |legacy|old(?:er)?(?![a-z]))""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_FOLDER = late_pattern(r"(?:^|/)(?:prun|distill|quanti|lora|changelog|legacy)", re.IGNORECASE)
+_OF_SETTING = late_pattern(
+    r"width|depth|rate|ratio|mult|scale|bits|spars|prun|rank|alpha|factor", re.IGNORECASE
+)
+_IS_NUMBER = late_pattern(
+    r"[~≈<>±+−-]?\s*[\d.,:×x*%/()\s±-]*(?:[kKMGBTPms]|fps|px|GB|MB|ms|GFLOPs|h)?"
+)
 _SEVERAL = 3  # models in a table, numbers of a model
 _MOST = 0.75  # of the numbers in a table
 _ALIKE = 2  # numbers that agree on what they leave out
@@ -50,6 +68,10 @@ def doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
     def told(o: StatedOutcome) -> StatedOutcome:
         if o.verdict == "wrong" and o.because == THE_ONLY and is_only_told and not o.explanation:
             return StatedOutcome(o.position, o.count)
+        heading = o.count.above[:1] if o.count.is_name else o.count.names[2:3]
+        is_of_version = any(map(_OF_VERSION.search, heading)) or _FOLDER.search(o.position.path)
+        if o.verdict == "wrong" and is_of_version and not o.count.definition:
+            o = replace(o, strength="likely")
         if o.verdict != "wrong" or not (o.count.is_name and o.model):
             return o
         table, is_in_table = tables[table_of(o)], o.count.head_at is not None
@@ -60,6 +82,7 @@ def doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
         is_of_other_data = _data_of(o) in table.other_data
         is_of_other_data |= bool(headings and o.count.above not in headings)
         is_of_variant = headings is not None or table.is_fused or is_of_other_data
+        is_of_variant |= is_in_table and table.tells_apart(o)
         if is_of_variant or (is_in_table and table.is_of_others):
             o = replace(o, strength="likely")
         is_other = is_in_table and not table.is_confirmed and o.strength == "likely"
@@ -123,6 +146,12 @@ class _Table:
         shared = parts[0] if len(parts) >= _ALIKE else {}
         return next((p for p in reversed(shared) if all(p in other for other in parts)), "")
 
+    def tells_apart(self, row: StatedOutcome) -> bool:
+        """Whether a word beside a row, or a setting, is beside none that is right for certain: it
+        may be another version, `| Net-S | pruned | 1.2M |`."""
+        right = (r for r in self.rows if r.verdict == "right" and r.strength == "certain")
+        return not _told_by(row) <= {pair for each in right for pair in _told_by(each)}
+
     @cached_property
     def other_data(self) -> set[str]:
         """The data sets, of several, of which no row is right: there a model may have other
@@ -138,6 +167,18 @@ def _data_of(outcome: StatedOutcome) -> str:
     """The data set that a row names in a column of these."""
     cells = zip(outcome.count.heads, outcome.count.cells, strict=False)
     return next((cell for head, cell in cells if _DATA.fullmatch(head.strip(" *_`"))), "")
+
+
+def _told_by(row: StatedOutcome) -> set[tuple[str, str]]:
+    """What the cells of a row say of its model beside its name and numbers, with their heads."""
+    names = {*row.count.names, *(word for name in row.count.names for word in name.split())}
+    pairs = zip(row.count.heads, row.count.cells, strict=False)
+    return {
+        (head, cell)
+        for head, cell in pairs
+        if cell.strip(" -–✓✗✔") and cell not in names and not (_LINK.search(cell) or "(" in head)
+        if _OF_SETTING.search(head) or not _IS_NUMBER.fullmatch(cell.strip(" *_`"))
+    }
 
 
 def _without_parts(outcome: StatedOutcome) -> dict[str, int]:

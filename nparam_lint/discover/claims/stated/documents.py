@@ -42,6 +42,9 @@ _SIMPLE = late_pattern(r"\s*=+(?:\s+=+)+\s*$")
 _MOST_COLUMNS = 200
 _DIRECTIVE = late_pattern(r"([ \t]*)\.\. (list|csv)-table::")
 _LIST_ITEM = late_pattern(r"([ \t]*(?:[*+-][ \t]+)?[*+-](?:[ \t]+|$))(.*)")
+# A line that is a heading in all but its sign.
+_BOLD_LINE = late_pattern(r"\s*(?:\*\*([^*|]{2,80})\*\*:?|<summary>([^<|]{2,80})</summary>)\s*")
+_BELOW_ALL = 7  # as a level of headings
 _CSV_HEAD = late_pattern(r"[ \t]*:header:[ \t]*")
 
 
@@ -118,6 +121,12 @@ def _headings(lines: Sequence[str]) -> list[tuple[str, ...]]:
             level, heading = len(match[1]), plain(match[2])
         elif n and (rule := _UNDERLINE.match(line)) and "|" not in lines[n - 1]:
             level, heading = _LEVELS.get(rule[1], 3), plain(lines[n - 1])
+        elif match := _BOLD_LINE.fullmatch(line):
+            level, heading = _BELOW_ALL, plain(match[1] or match[2])
+        elif "</details>" in line and open_headings and open_headings[-1][0] == _BELOW_ALL:
+            open_headings.pop()
+            above.append(tuple(text for _, text in reversed(open_headings)))
+            continue
         if heading:
             open_headings = [h for h in open_headings if h[0] < level] + [(level, heading)]
             texts = [text for _, text in reversed(open_headings)]
