@@ -321,6 +321,8 @@ class OptionWays:
         """With each value that an option offers beside its default."""
         for name, (_, others) in self.choices.items():
             for words in others:
+                if contradicts({**self.chosen, name: words}, self.statements, self.every_option):
+                    continue
                 with suppress(NoWay):
                     given = tuple(w for each in {**self.chosen, name: words}.values() for w in each)
                     note = f"with {' '.join(words)}"

@@ -145,6 +145,8 @@ class CountVerdict:
         explanation = self._explanation(model)
         if not explanation and self._is_far(model) and self._is_of_network(model):
             return None  # "a 260K parameter model with RMSNorm"
+        if not explanation and model.is_named_by_class and not self._is_of_task(model):
+            return None  # a detector that is called by its backbone
         # What was not counted, or not in the way in which the project builds it, may fit.
         is_unknown = self.names.has_namesake(model) or self.names.are_only_defaults(self.models)
         if not explanation and (confirms or (is_unknown and not count.definition)):
@@ -237,13 +239,16 @@ class CountVerdict:
         count, path = self.count, self.at.path
         file = model.report.bare.partition("::")[0]
         is_here = within([parent(path)])(file) or not model_names.is_size(model.name)
-        task = _tasks(parent(file))
-        text_tasks = _tasks(parent(path), *count.above[:1], *count.heads)
-        is_of_task = task <= text_tasks and bool(task) == bool(text_tasks)
         text = (*count.names, *count.sentence, *count.above, *count.heads)
         called = (posixpath.basename(file), model_names.called(model.report.target))
         is_whole = path == file or _parts(*called) <= _parts(*text)
-        return is_here and is_of_task and is_whole
+        return is_here and self._is_of_task(model) and is_whole
+
+    def _is_of_task(self, model: NamedModel) -> bool:
+        """Whether a model is for the downstream task that a text is about, or neither for any."""
+        task = _tasks(parent(model.report.bare.partition("::")[0]))
+        text_tasks = _tasks(parent(self.at.path), *self.count.above[:1], *self.count.heads)
+        return task <= text_tasks and bool(task) == bool(text_tasks)
 
     def _is_rounded_up(self, model: NamedModel) -> bool:
         """Whether a number is so little too large that somebody rounded it up."""

@@ -87,7 +87,7 @@ def doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
             o = replace(o, strength="likely")
         is_other = is_in_table and not table.is_confirmed and o.strength == "likely"
         is_other &= not any(is_about(o.actual or 0, b.declared or 0) for b in o.count.bounds())
-        is_left = (is_of_other_data or is_other) and not o.explanation
+        is_left = (is_of_other_data or is_other or is_of_version) and not o.explanation
         return StatedOutcome(o.position, o.count) if is_left else o
 
     return [*map(told, outcomes)]

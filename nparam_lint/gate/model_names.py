@@ -75,6 +75,10 @@ _IS = late_pattern(r"\b(?:is|are|was|were|be|as)\b", re.IGNORECASE)
 THE_ONLY = "it is the only model"
 # Of a model that is not as its defaults make it: "the large UNet", "with r=16", "UNet(width=8)".
 _OF_SIZE = rf"\b(?:{'|'.join(_SIZES)}|larger|smaller|bigger)\s+{{0}}\b"
+_VERSION_OF_IT = late_pattern(
+    rf"\b(?:{'|'.join(_SIZES)})\s+(?:version|variant|configuration|model|one)\b[^.]*$",
+    re.IGNORECASE,
+)
 _SETTING_IN_TEXT = late_pattern(r"\b[A-Za-z_]\w*\s?=\s?[\w.]+")
 # Words that a text has whomever it is about.
 _GENERAL = frozenset(
@@ -481,6 +485,7 @@ class ModelNames:
                 # The code beside a comment is the call itself.
                 setting = not at.path.endswith(".py") and _SETTING_IN_TEXT.search(around)
                 confirms = n < 2 and bool(size or setting)
+                confirms |= _VERSION_OF_IT.search(texts[0]) is not None
                 return Binding(_nearest(nearest, at.path), strength, because, confirms)
         return None
 
@@ -543,6 +548,8 @@ class ModelNames:
         if longer := self.of_family(name):
             return longer
         key = name_key(without_brackets(name))
+        if key in self.uncounted:
+            return ()
         shorter = [k for k in self.by_key if len(k) >= _SHORTEST_BEGINNING and key.startswith(k)]
         return self.by_key[max(shorter, key=len)] if shorter else ()
 
