@@ -69,12 +69,14 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
             stop = _simple_end(lines, number)
             yield from counts_in_table(_simple_rows(lines, number, stop), headings[number])
         elif _is_table(lines, number):
-            while stop < len(lines) and ("|" in lines[stop] or _RULE.match(lines[stop])):
+            while stop < len(lines) and (
+                "|" in lines[stop] or _RULE.match(lines[stop]) or _is_group(lines, stop)
+            ):
                 stop += 1
             rows = [
                 cells(lines[n], n + 1)
                 for n in range(number, stop)
-                if lines[n].strip() and not _RULE.match(lines[n])
+                if lines[n].strip() and not (_RULE.match(lines[n]) or _BOLD_LINE.fullmatch(lines[n]))
             ]
             yield from counts_in_table(_filled_up(rows), headings[number])
         elif lines[number].strip():
@@ -102,6 +104,12 @@ def _is_table(lines: Sequence[str], number: int) -> bool:
         return False
     is_head = "|" in line and "|" in following and _RULE.match(following) is not None
     return is_head or is_row(line) or line.lstrip().startswith("+-")
+
+
+def _is_group(lines: Sequence[str], number: int) -> bool:
+    """Whether a line stands over some rows of a table, which goes on below it."""
+    below = lines[number + 1] if number + 1 < len(lines) else ""
+    return _BOLD_LINE.fullmatch(lines[number]) is not None and "|" in below
 
 
 def _filled_up(rows: Sequence[Sequence[GridCell]]) -> list[list[GridCell]]:

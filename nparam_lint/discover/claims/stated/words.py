@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _STAGE = r"(?:train(?:ing)?|deploy(?:ed|ment)?|inference|fused)(?:\s+time)?"
 _HEAD = late_pattern(
     rf"""(?:(?:number|num\.?|no\.?|nb\.?|\#|n)[\s_]*(?:of[\s_]+)?)?(?:{QUALIFIER}[\s_]+){{0,2}}
-    (?:model[\s_]+|模型)?\#?\s*(?:{NOUN}|(?<=\#)p|{NOUN_ABROAD})\.?\s?\#?(?:[\s_]*(?:count|num(?:ber)?\.?|size))?
+    (?:model[\s_]+|模型)?\#?\s*(?:{NOUN}|(?<=\#)\s?p(?:ar)?|{NOUN_ABROAD})\.?\s?\#?(?:[\s_]*(?:count|num(?:ber)?\.?|size))?
     (?:\s+(?:at|for|during)\s+{_STAGE}|[\s,]*[(\[]?\s*{WITHOUT_EMBEDDINGS}\s*[)\]]?)?
     (?:[\s,_]*(?:in[\s_]+)?[(\[/（]?\s*(?:in[\s_]+)?(?P<unit>[kmgbt]|mi?b|megabytes?|{UNIT_WORD}s?|mil|mn|bn|{UNIT_ABROAD}|1e[36]|(?:×\s?)?10(?:\^?[36]|[³⁶]))\s*[)\]）]?)?
     (?:\s*[,(\[（]\s*(?:total|trainable|approx(?:\.|imate(?:ly)?)?|rounded|{_STAGE})\s*[)\]]?)?\s*[↓*:]?""",
