@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _RANK = 12
 _MOST, _OF_SCRIPT = 24, 6  # runs
 _NAMED = 3  # models of a script that it names and does not call
-_LOOKED_UP = 12  # of one that looks them up by their names
+_LOOKED_UP = 12  # of one that looks them up by their names, or that nothing says how to build
 _LOOKS_UP = late_pattern(r"import_module\(|getattr\(|globals\(\)|\beval\(|__import__\(")
 _IMPORTS = late_pattern(r"import_module\(|__import__\(|\bregister\w*\(")
 _MODULE = late_pattern(r"[A-Za-z_]\w*(?:\.\w+)+")
@@ -149,7 +149,7 @@ class ScriptRuns:
         looks_up = bool(_LOOKS_UP.search(text(script)))
         may_make = looks_up or any(_IMPORTS.search(text(path)) for path in others)
         unknown = [t for t in self.unknown if may_make or t.location in reached]
-        groups = [(named, _NAMED), (unknown, _NAMED)]
+        groups = [(named, _NAMED), (unknown, _LOOKED_UP)]
         groups += [(self.wholes, _LOOKED_UP)] if looks_up else []
         few = (group for group, most in groups if len(group) <= most)
         return dict.fromkeys(chain(*few), Position(script, 1, 1)) | targets

@@ -76,7 +76,8 @@ def stated_counts(path: str, text: str) -> Iterator[StatedCount]:
             rows = [
                 cells(lines[n], n + 1)
                 for n in range(number, stop)
-                if lines[n].strip() and not (_RULE.match(lines[n]) or _BOLD_LINE.fullmatch(lines[n]))
+                if lines[n].strip()
+                and not (_RULE.match(lines[n]) or _BOLD_LINE.fullmatch(lines[n]))
             ]
             yield from counts_in_table(_filled_up(rows), headings[number])
         elif lines[number].strip():
