@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate import measures
 from nparam_lint.gate.count_verdicts import OF_ANOTHER, is_about
-from nparam_lint.gate.model_names import THE_ONLY
+from nparam_lint.gate.model_names import THE_ONLY, name_key
 from nparam_lint.gate.report import StatedOutcome
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.paths import CONFIG_SUFFIXES
@@ -171,12 +171,12 @@ def _data_of(outcome: StatedOutcome) -> str:
 
 def _told_by(row: StatedOutcome) -> set[tuple[str, str]]:
     """What the cells of a row say of its model beside its name and numbers, with their heads."""
-    names = {*row.count.names, *(word for name in row.count.names for word in name.split())}
-    pairs = zip(row.count.heads, row.count.cells, strict=False)
+    called = name_key(row.name)
     return {
         (head, cell)
-        for head, cell in pairs
-        if cell.strip(" -–✓✗✔") and cell not in names and not (_LINK.search(cell) or "(" in head)
+        for head, cell in zip(row.count.heads, row.count.cells, strict=False)
+        if (key := name_key(cell)) and key not in called and cell not in row.count.names
+        if not (_LINK.search(cell) or "(" in head)
         if _OF_SETTING.search(head) or not _IS_NUMBER.fullmatch(cell.strip(" *_`"))
     }
 
