@@ -176,7 +176,9 @@ def _told_by(row: StatedOutcome) -> set[tuple[str, str]]:
         (head, cell)
         for head, cell in zip(row.count.heads, row.count.cells, strict=False)
         if (key := name_key(cell)) and key not in called and cell not in row.count.names
-        if not (_LINK.search(cell) or "(" in head)
+        if not (
+            _LINK.search(cell) or "(" in head or _DATA.fullmatch(head) or measures.is_data(cell)
+        )
         if _OF_SETTING.search(head) or not _IS_NUMBER.fullmatch(cell.strip(" *_`"))
     }
 

@@ -41,6 +41,10 @@ _DATA = {
     21_843: late_pattern(r"imagenet.?2[12]k", re.IGNORECASE),
 }
 _CLASSES = tuple(_DATA)
+_DATA_SET = late_pattern(
+    r"cifar|mnist|imagenet|svhn|stl-?10|\bin-?[0-9]+k\b|coco|\bvoc|ade20k|cityscapes|kinetics|speech",
+    re.IGNORECASE,
+)
 _IMAGENET = 1000
 _MOST_FEATURES = 8193  # and a bias, of one class
 _WITHOUT_ITS = "without its "
@@ -177,6 +181,11 @@ def is_of_named_part(text: str, bounds: Sequence[Bounds], measured: Measured) ->
 def is_fused(bounds: Sequence[Bounds], measured: Measured) -> bool:
     """Whether a number is what the model has when it is fused."""
     return any(amount in admitted for _, amount in _fused_counts(measured) for admitted in bounds)
+
+
+def is_data(text: str) -> bool:
+    """Whether a text names a data set."""
+    return _DATA_SET.search(text) is not None
 
 
 def with_classes_of(
