@@ -320,8 +320,9 @@ class OptionWays:
     def offered(self) -> Iterator[FilledIn]:
         """With each value that an option offers beside its default."""
         for name, (_, others) in self.choices.items():
+            about = [node for node in self.statements if name in dict(assumed([node]))]
             for words in others:
-                if contradicts({**self.chosen, name: words}, self.statements, self.every_option):
+                if contradicts({name: words}, about, self.every_option):
                     continue
                 with suppress(NoWay):
                     given = tuple(w for each in {**self.chosen, name: words}.values() for w in each)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _RANK = 12
 _MOST, _OF_SCRIPT = 24, 6  # runs
 _NAMED = 3  # models of a script that it names and does not call
-_LOOKED_UP = 12  # of one that looks them up by their names, or that nothing says how to build
+_LOOKED_UP = 12  # of one that imports them, or looks them up by their names
 _LOOKS_UP = late_pattern(r"import_module\(|getattr\(|globals\(\)|\beval\(|__import__\(")
 _IMPORTS = late_pattern(r"import_module\(|__import__\(|\bregister\w*\(")
 _MODULE = late_pattern(r"[A-Za-z_]\w*(?:\.\w+)+")
@@ -147,9 +147,13 @@ class ScriptRuns:
                 named += self.files.by_name[name]
         text, others = self.files.query.text, reached - {script}
         looks_up = bool(_LOOKS_UP.search(text(script)))
-        may_make = looks_up or any(_IMPORTS.search(text(path)) for path in others)
-        unknown = [t for t in self.unknown if may_make or t.location in reached]
-        groups = [(named, _NAMED), (unknown, _LOOKED_UP)]
+        every = self.files.query.commands.of(script)
+        said = [word for command in every for word in command.words]
+        said_words = {part for word in said for part in re.findall(r"\w+", word)}
+        likely = [t for t in self.unknown if t.location in reached or t.callable in said_words]
+        groups = [(named, _NAMED), (likely, _LOOKED_UP)]
+        if looks_up or any(_IMPORTS.search(text(path)) for path in others):
+            groups.append((self.unknown, _NAMED))
         groups += [(self.wholes, _LOOKED_UP)] if looks_up else []
         few = (group for group, most in groups if len(group) <= most)
         return dict.fromkeys(chain(*few), Position(script, 1, 1)) | targets

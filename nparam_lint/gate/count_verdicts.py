@@ -209,10 +209,14 @@ class CountVerdict:
         different counts it may be about one that was not counted, unless the name is that of a
         class or a factory whose defaults are one of them. Of a class whose budgets say its
         arguments, no other way to build it was tried; and what a script builds may not be known. A
-        test builds what is small."""
+        test builds what is small, and so does what stands below a class to try it."""
         models, bare = self.models, model.report.bare
-        ways = (m.report.way for m in models)
-        is_of_test = any(way and TEST_FILE.search(way.position.path) for way in ways)
+        ways = [m.report.way for m in models if m.report.way]
+        is_of_test = any(TEST_FILE.search(way.position.path) for way in ways)
+        here = {way.position.path for way in ways if way.kind == "call"}
+        is_tried = len(ways) == len(models) and here == {bare.partition("::")[0]}
+        is_of_class = self.count.is_name and not self.count.definition and model.is_named_by_class
+        is_of_test |= is_tried and is_of_class and self._is_far(model)
         is_gap = bare in self.names.gaps and model.name not in self.names.by_path
         if is_of_test or is_gap or self._is_of_network(model) or self.names.has_namesake(model):
             return False
