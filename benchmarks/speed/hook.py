@@ -103,7 +103,8 @@ def cold(bench: Bench) -> Result:
 
     def bare() -> float:
         total = edit()
-        done = bench.run([bench.python, "-c", script], root)
+        # Without bytecode: an edit within a second would be taken for the model before it.
+        done = bench.run([bench.python, "-B", "-c", script], root)
         if int(done.out) != total:
             raise Invalid(f"the script counts {done.out.strip()}, the budget is {total}")
         return done.seconds
