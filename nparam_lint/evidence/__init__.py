@@ -25,7 +25,8 @@ from nparam_lint.evidence import (
     statements,
 )
 from nparam_lint.ground import orders, script_words
-from nparam_lint.ground.paths import join, parent
+from nparam_lint.ground.grouping import grouped
+from nparam_lint.ground.paths import CONFIG_SUFFIXES, join, parent
 from nparam_lint.ground.patterns import late_pattern
 
 if TYPE_CHECKING:
@@ -115,6 +116,12 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
         beside = join(parent(script), file)
         files = self._other_files
         return beside if beside in files and file not in files else file
+
+    @cached_property
+    def configs(self) -> dict[str, list[str]]:
+        """The config files that are not Python, by their folders."""
+        configs = (path for path in self.other_files if path.endswith(CONFIG_SUFFIXES))
+        return grouped(configs, parent)
 
     @cached_property
     def _other_files(self) -> frozenset[str]:

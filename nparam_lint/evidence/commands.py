@@ -28,11 +28,13 @@ if TYPE_CHECKING:
     from nparam_lint.evidence import EvidenceQuery
 
 _IN_LINE = r"(?:[^\n\\]|\\(?![ \t]*\n))*?"
+_REDIRECTED = r"[12&]?>>?(?:&[12]|[ \t]*[\w./-]+)"
+_MORE = r"[ \t]+(?:--?\w|[12&]?>)"  # options, or another redirection
 # What a command goes on with: in quotes, in substitutions and behind a redirection, too.
 _REST = (
     r"(?:<[^<>\n]+>|(?<=[\s=])(?:\"[^\"\n]*\"|'[^'\n]*')|\$\([^()\n]*\)"
     r"|(?:(?<=[\w=/-])|(?=`(?:basename|date|dirname|hostname|pwd)\b))`[A-Za-z][^`\n]*`(?=\s|\w|$)"
-    r"|(?:[12&]?>>?(?:&[12]|[ \t]*[\w./-]+)(?=[ \t]+(?:--?\w|[12&]?>)))"
+    rf"|{_REDIRECTED}(?={_MORE})"
     r"|[^\n\\;|&>`]|\\[;&|>]|\\[ \t]*(?:#[^\n]*)?\n?)"
 )
 _COMMAND = late_pattern(
@@ -90,9 +92,7 @@ _REMARK = late_pattern(
 )
 _GAP_OF_WORDS = late_pattern(r"(?<![^\s=])(?:<[A-Za-z][\w /.,-]*>|\[[A-Za-z][\w /.,-]*\])")
 _SUBSTITUTION = late_pattern(r"`([^`]*)`|\$\(([^()]*)\)")
-_REDIRECTION = late_pattern(
-    r"(?<=\s)[12&]?>>?(?:&[12]|[ \t]*[\w./-]+)(?=[ \t]+(?:--?\w|[12&]?>)|\s*$)"
-)
+_REDIRECTION = late_pattern(rf"(?<=\s){_REDIRECTED}(?={_MORE}|\s*$)")
 _USE = late_pattern(r"\$([{(])?(\w+)(?:\[[@*]\])?(?(1)[})])")
 _ALL_OF_ARRAY = late_pattern(r"\"(\$\{\w+\[[@*]\]\})\"")
 _OPEN_FOLDER = late_pattern(r"^\$(?:[{(]\w+[)}])?")  # of a script

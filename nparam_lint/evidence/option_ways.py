@@ -302,13 +302,9 @@ class OptionWays:
         paths = (word.rpartition("=")[2].removeprefix("./") for word in given)
         named = next(filter(self.search.query.commands.is_config, paths), "")
         read = (w for name, words in by_option.items() if self.is_read(name) for w in words)
-        inside = ([] if named else self.configs_in(word.rpartition("=")[2]) for word in read)
+        folders = (normpath(word.rpartition("=")[2]) for word in read)
+        inside = (self.search.query.configs.get(folder, ()) for folder in folders)
         return named or next((files[0] for files in inside if len(files) == 1), "")
-
-    def configs_in(self, folder: str) -> list[str]:
-        """The config files of a folder."""
-        files, folder = self.search.query.other_files, normpath(folder)
-        return [path for path in files if path.endswith(CONFIG_SUFFIXES) and parent(path) == folder]
 
     def as_command_says(self, by_option: Mapping[str, Sequence[str]]) -> list[ast.stmt]:
         if not self.flags:
@@ -362,14 +358,15 @@ class OptionWays:
         if name in self.naming or RUN_SETTING.match(name) or _CHOOSES_MODEL.fullmatch(name):
             return
         given = {self.value(name, by_option) for by_option in self.options_of_commands}
-        followed = (
-            node
-            for node in self.statements
-            if not any(isinstance(inner, ast.Raise) for inner in ast.walk(node))
-        )
-        for text in tested(name, [*followed]):
+        for text in tested(name, self.followed):
             if text not in (default_text(option), *given):
                 yield words_for(option, text)
+
+    @cached_property
+    def followed(self) -> list[ast.stmt]:
+        """The statements without those that end where a condition holds."""
+        raising = (any(isinstance(n, ast.Raise) for n in ast.walk(s)) for s in self.statements)
+        return [node for node, ends in zip(self.statements, raising, strict=True) if not ends]
 
     @cached_property
     def options_of_commands(self) -> list[dict[str, tuple[str, ...]]]:
@@ -394,20 +391,25 @@ class OptionWays:
     def others_than(self, word: str, flag: str) -> Sequence[str]:
         """The names of the configs beside the one that a word means, which stands behind a flag."""
         query = self.search.query
-        configs = [path for path in query.other_files if path.endswith(CONFIG_SUFFIXES)]
+        configs = query.configs
         if CONFIG_OPTION.match(flag) and not query.commands.is_config(word):
-            names = {path: basename(path) for path in configs}
-            if not word.endswith(CONFIG_SUFFIXES):
-                names = {path: splitext(name)[0] for path, name in names.items()}
-            folders = {parent(path) for path, name in names.items() if name == word}
-            if len(folders) == 1:
-                return [name for path, name in names.items() if parent(path) in folders]
+            is_whole = word.endswith(CONFIG_SUFFIXES)
+            for_folder = (
+                [basename(path) if is_whole else splitext(basename(path))[0] for path in paths]
+                for paths in configs.values()
+            )
+            having = [names for names in for_folder if word in names]
+            if len(having) == 1:
+                return having[0]
         folder, option = normpath(word), flag.lstrip("-").replace("-", "_")
-        inside = {*map(basename, self.configs_in(word))}
+        inside = {*map(basename, configs.get(folder, ()))}
         if not inside or not self.is_read(option):
             return ()
-        alike = (parent(path) for path in configs if basename(path) in inside)
-        beside = dict.fromkeys(path for path in alike if parent(path) == parent(folder))
+        beside = (
+            path
+            for path, files in configs.items()
+            if parent(path) == parent(folder) and not inside.isdisjoint(map(basename, files))
+        )
         return [word.rstrip("/").removesuffix(basename(folder)) + basename(path) for path in beside]
 
     def keys_for(self, name: str, option: ast.Call) -> Iterator[tuple[str, ...]]:

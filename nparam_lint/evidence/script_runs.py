@@ -145,14 +145,13 @@ class ScriptRuns:
             words = re.findall(r"\w+", self.files.query.content(config).decode("utf-8", "replace"))
             for name in sorted(self.files.by_name.keys() & words):
                 named += self.files.by_name[name]
-        text, others = self.files.query.text, reached - {script}
-        looks_up = bool(_LOOKS_UP.search(text(script)))
+        looks_up = bool(_LOOKS_UP.search(self.files.query.text(script)))
         every = self.files.query.commands.of(script)
         said = [word for command in every for word in command.words]
         said_words = {part for word in said for part in re.findall(r"\w+", word)}
         likely = [t for t in self.unknown if t.location in reached or t.callable in said_words]
         groups = [(named, _NAMED), (likely, _LOOKED_UP)]
-        if looks_up or any(_IMPORTS.search(text(path)) for path in others):
+        if looks_up or not self.importing.isdisjoint(reached - {script}):
             groups.append((self.unknown, _NAMED))
         groups += [(self.wholes, _LOOKED_UP)] if looks_up else []
         few = (group for group, most in groups if len(group) <= most)
@@ -166,6 +165,12 @@ class ScriptRuns:
                 if _MODULE.fullmatch(name):
                     file = self.files.discovery.tree.module_file(name.replace(".", "/"))
                     yield from [file] if file else []
+
+    @cached_property
+    def importing(self) -> set[str]:
+        """The files that import modules by their names, or register what they define."""
+        paths = self.files.discovery.tree.files
+        return {path for path in paths if _IMPORTS.search(self.files.query.text(path))}
 
     @cached_property
     def parts(self) -> Container[str]:

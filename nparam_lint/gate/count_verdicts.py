@@ -63,15 +63,15 @@ class CountVerdict:
 
     def outcome(self) -> StatedOutcome:
         uncounted = self.names.skipped.get(model_names.name_key(" ".join(self.count.names)), "")
-        of_none = self._exact() or StatedOutcome(self.at, self.count, uncounted=uncounted)
+        of_none = StatedOutcome(self.at, self.count, uncounted=uncounted)
         if not self.models:
-            return of_none
+            return self._exact() or of_none
         if model := self._fitting(self.models):
             return self._of(model, "right", self.binding.strength)
         near = self._near()
         if model := self._fitting(near):
             return self._of(model, "right", "likely")
-        return self._misfit(near) or of_none
+        return self._misfit(near) or self._exact() or of_none
 
     def _of(
         self, model: NamedModel, verdict: Verdict, strength: Strength, explanation: str = ""

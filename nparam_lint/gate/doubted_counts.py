@@ -28,13 +28,14 @@ _LINK = late_pattern(
 )
 _DATA = late_pattern(r"(?:data\s*sets?|data|benchmarks?)", re.IGNORECASE)  # heads of columns
 # A heading, a folder or a column that tells another version of a model.
+_VERSIONS = "prun|distill|quanti|lora|changelog|legacy"
 _OF_VERSION = late_pattern(
-    r"""(?<![a-z])(?:prun|distill|quanti|lora|adapter|isotropic|slim|spars|compress|re-?param
-    |deploy|fused|merged|without|w/o|reported|paper|official|original|reference|trainable|student|teacher|changelog|previous
-    |legacy|old(?:er)?(?![a-z]))""",
+    rf"""(?<![a-z])(?:{_VERSIONS}|adapter|isotropic|slim|spars|compress|re-?param
+    |deploy|fused|merged|without|w/o|reported|paper|official|original|reference|trainable|student|teacher|previous
+    |old(?:er)?(?![a-z]))""",
     re.IGNORECASE | re.VERBOSE,
 )
-_FOLDER = late_pattern(r"(?:^|/)(?:prun|distill|quanti|lora|changelog|legacy)", re.IGNORECASE)
+_FOLDER = late_pattern(rf"(?:^|/)(?:{_VERSIONS})", re.IGNORECASE)
 _OF_SETTING = late_pattern(
     r"width|depth|rate|ratio|mult|scale|bits|spars|prun|rank|alpha|factor", re.IGNORECASE
 )

@@ -64,9 +64,7 @@ def late_layers(torch, kind, has_run):
     later = ("forward", "__call__") * (not has_run)
     for first in ("setup",) * is_lightning + later:
         for function in reached_by(methods, first):
-            for maker, own in (function, 0), *helpers(function):
-                if not any(has_parameters(torch, value) for value in meanings(torch, maker)):
-                    continue  # as in nearly all: its source is not read
+            for maker, own in makers(torch, function):
                 with contextlib.suppress(OSError, SyntaxError, TypeError):  # there is none
                     for attribute, line in assigned_layers(torch, maker, own):
                         yield first, attribute, line_text(maker.__code__.co_filename, line)
@@ -95,14 +93,19 @@ def reached_by(methods, first):
         yield function
 
 
-def helpers(method):
-    """(function of the project that a method hands its object to, the number of that argument)."""
+def makers(torch, method):
+    """(function, the number of the argument that has the attributes) of those that name a class
+    with parameters: a method, and functions of the project that it hands its object to. Nearly no
+    method does, and its source is not read then."""
+    if makes_parameters(torch, method):
+        yield method, 0
     names = method.__globals__
     functions = {name: names.get(name) for name in names_in(method.__code__)}
     functions = {
         name: function
         for name, function in functions.items()
         if type(function) is FunctionType and not is_installed(function.__module__)
+        if makes_parameters(torch, unwrapped(function))
     }
     own_name = method.__code__.co_varnames[:1]
     with contextlib.suppress(OSError, SyntaxError, TypeError):  # there is no source
@@ -123,23 +126,24 @@ def line_of_helper(torch, module):
         is_module = any(base is torch.Module for base in LINEAGE(kind))
         name = NAMESPACE(kind).get("__module__")
         if not is_module and type(name) is str and name in sys.modules and not is_installed(name):
-            methods = NAMESPACE(kind).items()
-            registering.update(
-                {n: m for n, m in methods if type(m) is FunctionType and registers(m)}
-            )
+            for method_name, method in NAMESPACE(kind).items():
+                if type(method) is FunctionType:
+                    registering[method_name] = method
     methods = methods_of(torch, type(module))
     made = names_in(methods["__init__"].__code__) if "__init__" in methods else ()
     for function in reached_by(methods, "forward"):
-        makers = [registering.get(name) for name in names_in(function.__code__)]
-        makers += [maker for maker, _ in helpers(function) if maker.__name__ not in made]
-        for maker in filter(None, makers):
-            if registers(maker) and any(has_parameters(torch, v) for v in meanings(torch, maker)):
+        asked = [registering[name] for name in names_in(function.__code__) if name in registering]
+        others = (maker for maker, _ in makers(torch, function) if maker is not function)
+        asked += [maker for maker in others if maker.__name__ not in made]
+        for maker in asked:
+            registers = not set(REGISTERS).isdisjoint(names_in(maker.__code__))
+            if registers and makes_parameters(torch, maker):
                 return line_text(maker.__code__.co_filename, maker.__code__.co_firstlineno)
     return None
 
 
-def registers(function):
-    return not set(REGISTERS).isdisjoint(names_in(function.__code__))
+def makes_parameters(torch, function):
+    return any(has_parameters(torch, value) for value in meanings(torch, function))
 
 
 def assigned_layers(torch, function, own=0):
