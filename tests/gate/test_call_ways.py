@@ -6,6 +6,7 @@ import os
 import shutil
 import sys
 import tempfile
+from argparse import ArgumentParser
 from pathlib import Path
 from types import ModuleType
 
@@ -39,6 +40,19 @@ def test_yaml_needs_no_loader_as_before_its_version_6(tmp_path):
         assert [*yaml.load_all(file)] == [*yaml.safe_load_all("width: 3")] == [{"width": 3}]
     with pytest.raises(TypeError):
         yaml.load("width: 3")
+
+
+def test_a_parser_has_no_options_of_a_trainer_of_lightning_2(monkeypatch):
+    """Version 1 added them: what the project adds is there all the same."""
+    torch, lightning = pytest.importorskip("torch"), ModuleType("pytorch_lightning")
+    lightning.Trainer = type("Trainer", (), {})
+    monkeypatch.setitem(sys.modules, lightning.__name__, lightning)
+    parser = ArgumentParser()
+    with without_effects(torch, [], ""):
+        assert lightning.Trainer.add_argparse_args(parser, max_epochs=3) is parser
+    lightning.Trainer.add_argparse_args = theirs = print
+    with without_effects(torch, [], ""):
+        assert lightning.Trainer.add_argparse_args is theirs
 
 
 def test_what_is_written_goes_nowhere_and_what_is_read_is_what_is_there(tmp_path, monkeypatch):

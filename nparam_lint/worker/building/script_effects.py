@@ -37,6 +37,7 @@ _OF_RESULTS = re.compile(
 )
 _TIMM_BUILDERS = "timm.models._builder", "timm.models.helpers"
 _TIMM_FACTORIES = "timm.models._factory", "timm.models.factory"
+_LIGHTNING = "pytorch_lightning", "lightning.pytorch", "lightning"
 # What `create_model` gives that it did not when many repositories were written.
 _NOT_IN_OLD_TIMM = "pretrained_cfg", "pretrained_cfg_overlay", "cache_dir", "bn_tf"
 # Names in a checkpoint: those of state dicts, and of what says how a model is built.
@@ -184,6 +185,10 @@ def of_older_versions():
         names = getattr(sys.modules.get(name), "__dict__", {})
         if find := names.get("model_entrypoint"):
             yield names, "model_entrypoint", functools.partial(plain_entrypoint, find)
+    for name in _LIGHTNING:
+        trainer = getattr(sys.modules.get(name), "Trainer", None)
+        if trainer and not hasattr(trainer, "add_argparse_args"):
+            trainer.add_argparse_args = staticmethod(as_it_was)
 
 
 def open_known(open_file, folder, file, mode="r", *args, **kwargs):
@@ -313,6 +318,11 @@ def fetching_no_weights(fetch, addresses):
 def plain_load(load, yaml, stream, Loader=None):
     """`yaml.load` or `load_all` as it was before PyYAML 6, when it needed no loader."""
     return load(stream, Loader or yaml.FullLoader)
+
+
+def as_it_was(parser, **options):
+    """A parser without the options of Lightning's trainer, which version 1 added to it."""
+    return parser
 
 
 def plain_entrypoint(find, name, *args):
