@@ -45,6 +45,7 @@ _SIZES = {
 _LETTERS = {letter.lower(): letter for letter in _SIZES.values()}
 _PART = late_pattern(r"[A-Za-z]+|[0-9]+")
 PIECE = late_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_PLUS = late_pattern(r"(?<=\w)\++|(?<=[a-z])PP(?![A-Za-z])")
 _BRACKETS = late_pattern(r"\s*(?:\([^()]*\)|\[[^\[\]]*\]|[*†‡§^]+)\s*")
 _OF_CLASS = late_pattern(r"(?<=\w{3})(?:Model|Network)$")  # `CarnModel` of "CARN"
 _MAKES = late_pattern(r"^(?:create|build|make|get)_(?=\w{4})")  # `create_RepLKNet31B`
@@ -227,8 +228,8 @@ def called(target: str) -> str:
 
 
 def name_key(text: str) -> str:
-    """What is the same for all spellings of a name; `Net++` is another than `Net`."""
-    text = re.sub(r"(?<=\w)(\++)", lambda plus: "Plus" * len(plus[1]), text)
+    """What is the same for all spellings of a name; `Net++`, or `NetPP`, is another than `Net`."""
+    text = _PLUS.sub(lambda plus: "Plus" * len(plus[0]), text)
     key = ""
     for part in _PART.findall(text):
         if part.lower() in _LETTERS:
