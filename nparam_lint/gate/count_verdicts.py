@@ -276,13 +276,17 @@ def _parts(*texts: str) -> set[str]:
     return {word.removesuffix("s") for word in words} & _PARTS
 
 
-def sizes_in_names(names: ModelNames) -> Iterator[StatedOutcome]:
+def sizes_in_names(names: ModelNames, told: Iterable[StatedOutcome]) -> Iterator[StatedOutcome]:
     """Models that are called after a number of parameters, such as `olmo2_1M` or `7B.yml`, and have
     another. As people round it at will, no such name is wrong for certain, nor one by less than a
-    half."""
+    half; nor that of a model whose count a text states rightly (`told`): it is of something
+    else."""
     places = set()
+    right = {outcome.name for outcome in told if outcome.verdict == "right"}
     for models in names.by_key.values():
         model = models[0]
+        if model.name in right:
+            continue
         matches = [*_SIZE_IN_NAME.finditer(model.name)]
         is_of_parts = len(matches) != 1 or _OF_EXPERTS.search(model.name)
         if is_of_parts or not all(map(_stands_for_itself, models)):

@@ -53,7 +53,7 @@ def doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
     table; below another heading nothing is said of it. A table of several models, of which none is
     right and no number is another count of its model, is about something else; of a number that is
     far from its model's, nothing is said. Beside the right count of the only model another one is
-    that of another size."""
+    that of another size; and in a table that names this model, that of another one."""
     outcomes = [*of_file]
     rows = [o for o in outcomes if o.count.is_name and o.model]
     tables = {table: _Table(inside) for table, inside in grouped(rows, table_of).items()}
@@ -64,10 +64,12 @@ def doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
             headings = right.setdefault((o.model.target, o.count.selector, o.name), set())
             headings.update([o.count.above] if o.strength == "certain" else [])
 
+    naming = {table_of(o) for o in rows if o.because != THE_ONLY}
     is_only_told = any(o.verdict == "right" and o.because == THE_ONLY for o in outcomes)
 
     def told(o: StatedOutcome) -> StatedOutcome:
-        if o.verdict == "wrong" and o.because == THE_ONLY and is_only_told and not o.explanation:
+        is_guess = o.verdict == "wrong" and o.because == THE_ONLY and not o.explanation
+        if is_guess and (is_only_told or (o.count.is_name and table_of(o) in naming)):
             return StatedOutcome(o.position, o.count)
         heading = o.count.above[:1] if o.count.is_name else o.count.names[2:3]
         is_of_version = any(map(_OF_VERSION.search, heading)) or _FOLDER.search(o.position.path)

@@ -73,10 +73,11 @@ def with_stated_counts(
     stating = _stating(source.session, within(source.places))
     judged = _judged(stating, report, source, candidates)
     report = _with_repeated(report, judged.repeated, source.session)
-    outcomes = [*judged.outcomes, *count_verdicts.sizes_in_names(judged.names)]
+    outcomes = [*judged.outcomes]
+    outcomes += count_verdicts.sizes_in_names(judged.names, judged.outcomes)
     if any(outcome.count.head_at for outcome in outcomes):
         with Aside("the settings in rows of tables"):
-            outcomes = row_settings.with_settings(outcomes, source)
+            outcomes = row_settings.with_settings(outcomes, source, candidates)
     every = [*report.findings, *judged.findings]
     return replace(report, stated=tuple(outcomes), findings=tuple(in_order(every)))
 

@@ -119,7 +119,7 @@ def stated_counts(path: str, content: bytes) -> Iterable[StatedCount]:
     is_binary = name.endswith(".safetensors")
     if source is None or (len(content) > LARGEST and not is_binary) or _VOCABULARY.search(name):
         return ()
-    words = b"aram", b"ARAM", b"#P", b"# P"
+    words = b"aram", b"ARAM", b"#P", b"# P", b"Para."
     has_word = any(word in content for word in words) or _ABROAD.search(content)
     if not is_binary and not (_has_count(content) if name.endswith(".py") else has_word):
         return ()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from nparam_lint.discover.claims.count_words import selector_of
+from nparam_lint.discover.claims.prose import claims_in
 from nparam_lint.discover.claims.stated import StatedCount
 from nparam_lint.discover.claims.stated.words import (
     head_unit,
@@ -17,6 +18,7 @@ from nparam_lint.discover.claims.stated.words import (
     without_remark,
 )
 from nparam_lint.ground.patterns import late_pattern
+from nparam_lint.ground.values import DocLine
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -85,7 +87,23 @@ def counts_in_table(
         heads = (n for n, row in enumerate(grid[:3]) if _is_head(row))
         if not counts and (start := next(heads, None)) is not None:
             counts = [*_Table(grid[start], grid[start + 1 :], above).counts()]
-    yield from counts or _settings(rows, above)
+    yield from counts or [*_settings(rows, above)] or _in_words(rows, above)
+
+
+def _in_words(rows: Sequence[Sequence[GridCell]], above: tuple[str, ...]) -> list[StatedCount]:
+    """The count in a table that one of its cells states in words: `| Width | 384 (9M parameters)
+    |`. Of several each may be that of a part."""
+    counts: list[StatedCount] = []
+    for row in rows:
+        for cell in row[1:]:
+            line = DocLine(re.sub("[*`]", " ", cell.source), cell.line, cell.column)
+            for count in claims_in([line]):
+                before, after = f"{row[0].text}: {count.sentence[0]}", count.sentence[1]
+                sentence = before, after
+                counts.append(
+                    replace(count, names=(*sentence, *above), above=above, sentence=sentence)
+                )
+    return counts if len(counts) == 1 else []
 
 
 def _settings(rows: Sequence[Sequence[GridCell]], above: tuple[str, ...]) -> Iterator[StatedCount]:

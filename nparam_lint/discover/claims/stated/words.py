@@ -27,13 +27,14 @@ if TYPE_CHECKING:
 _STAGE = r"(?:train(?:ing)?|deploy(?:ed|ment)?|inference|fused)(?:\s+time)?"
 _HEAD = late_pattern(
     rf"""(?:(?:number|num\.?|no\.?|nb\.?|\#|n)[\s_]*(?:of[\s_]+)?)?(?:{QUALIFIER}[\s_]+){{0,2}}
-    (?:model[\s_]+|模型)?\#?\s*(?:{NOUN}|(?<=\#)\s?p(?:ar)?|{NOUN_ABROAD})\.?\s?\#?(?:[\s_]*(?:count|num(?:ber)?\.?|size))?
+    (?:model[\s_]+|模型)?\#?\s*(?:{NOUN}|para(?=\.?\s?\()|(?<=\#)\s?p(?:ara?)?|{NOUN_ABROAD})\.?\s?\#?(?:[\s_]*(?:count|num(?:ber)?\.?|size))?
     (?:\s+(?:at|for|during)\s+{_STAGE}|[\s,]*[(\[]?\s*{WITHOUT_EMBEDDINGS}\s*[)\]]?)?
     (?:[\s,_]*(?:in[\s_]+)?[(\[/（]?\s*(?:in[\s_]+)?(?P<unit>[kmgbt]|mi?b|megabytes?|{UNIT_WORD}s?|mil|mn|bn|{UNIT_ABROAD}|1e[36]|(?:×\s?)?10(?:\^?[36]|[³⁶]))\s*[)\]）]?)?
-    (?:\s*[,(\[（]\s*(?:total|trainable|approx(?:\.|imate(?:ly)?)?|rounded|{_STAGE})\s*[)\]]?)?\s*[↓*:]?""",
+    (?:\s*[,(\[（]\s*(?:total|trainable|approx(?:\.|imate(?:ly)?)?|rounded|{_STAGE})\s*[)\]]?)?""",
     re.IGNORECASE | re.VERBOSE,
 )
 _SCALED = late_pattern(rf"(?P<unit>[kmb])[-_.]?\s?{NOUN}\.?", re.IGNORECASE)  # MPARAMS
+_MARKS = " *_`$\\:↓↑⬇⬆\ufe0f"  # around a head
 _SIZE_OF = late_pattern(r"^(?:model\s+)?size\s*[(\[](.*)[)\]]$", re.IGNORECASE)
 _KEY = late_pattern(
     rf"""(?:(?:n|num|nb|no|number_of|count_of|{QUALIFIER})_)*
@@ -64,14 +65,16 @@ _BEHIND = late_pattern(
     (?:\s*</su[bp]>)?$""",
     re.IGNORECASE | re.VERBOSE,
 )
+_PICTURES = late_pattern("[\\s\u2600-\u27bf\U0001f300-\U0001faff\ufe0f]+$")
 _MEGABYTES = late_pattern(r"(?<![a-z])(?:mi?b|megabytes?)(?![a-z])", re.IGNORECASE)
 _LEAST = 1000  # a whole number that is smaller is no exact count, but thousands or millions
 _SHORT = 4  # digits of a number that a key such as `params` may have as an option
 
 
 def without_remark(text: str) -> str:
-    """A number without what stands behind it in brackets: `18,536,832 (~18.5M)`, `9.2 (-33%)`."""
-    return _BEHIND.sub("", html.unescape(text))
+    """A number without what stands behind it in brackets, `18,536,832 (~18.5M)`, `9.2 (-33%)`, and
+    without a medal."""
+    return _BEHIND.sub("", _PICTURES.sub("", html.unescape(text)))
 
 
 def says_bytes(head: str) -> bool:
@@ -82,7 +85,7 @@ def says_bytes(head: str) -> bool:
 def head_unit(text: str) -> str | None:
     """The unit that a head of counts names, "" where it names none; None for another head. A key is
     one, too."""
-    name = _SIZE_OF.sub(r"\1", text.strip(" *_`$\\:").strip())
+    name = _SIZE_OF.sub(r"\1", text.strip(_MARKS).strip())
     if head := _HEAD.fullmatch(name) or _SCALED.fullmatch(name):
         return suffix_of(head["unit"])
     key = key_unit(name)
