@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.discover.claims.count_words import ABOUT, LIMITS, NOUN, NOUN_ABROAD, UNIT_WORD
+from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.paths import DOC_SUFFIXES, ancestors, parent
 from nparam_lint.ground.patterns import late_pattern
 
@@ -57,6 +58,11 @@ _SMALL_VALUE = late_pattern(r"[\w\]][:=]\s*[0-9]{1,3}$")  # of a key, which may 
 _FOR_INFERENCE = late_pattern(r"deploy(?:ed)?|merged?|fused?|re_?param\w*|inference(?:_mode)?")
 _MARK = late_pattern("[†‡§]")  # of another variant
 _WORD = late_pattern(r"(?<![A-Za-z0-9])[A-Za-z][\w./+-]*")
+_WORD_OR_NUMBER = late_pattern(  # "MobileNet-V2 100", but no "100 epochs"
+    rf"""{_WORD.pattern}
+    |(?<=[A-Za-z0-9][ ])[0-9]{{1,4}}[a-z]?(?![\w.,%-]|\s+(?:epochs?|steps|layers?|x)\b)""",
+    re.VERBOSE,
+)
 _OF_RUN = late_pattern(r"^(?:train|test|pretrain|finetune|eval|infer)_(?=\w)")  # of a config
 # A string that chooses a model: the first argument of a call, or one that is called so.
 _CHOICE = late_pattern(
@@ -347,6 +353,12 @@ class ModelNames:
                 self.by_path[path].append(NamedModel(model, measured, paths[0]))
             self.models.append(NamedModel(model, measured, name.partition("(")[0] or location))
         self.by_key.pop("", None)
+        by_folder = grouped(self.models, lambda m: parent(m.report.bare.partition("::")[0]))
+        self.by_folder = {
+            name_key(posixpath.basename(folder)): models
+            for folder, models in by_folder.items()
+            if folder and len({m.measured.counts.total for m in models}) == 1
+        }
         self.unsure = {failed.target for failed in report.failed_ways}
         self.unsure |= {target for target, _ in report.ways_left}
         self.gaps = report.gaps.keys()
@@ -445,6 +457,9 @@ class ModelNames:
                 because = f"{models[0].name} chooses it where it is built"
                 is_one = len({m.measured.counts.total for m in models}) == 1
                 return Binding(models, "certain", because, confirms=not is_one)
+        for name in names:
+            if models := self.by_folder.get(name_key(name)):
+                return Binding(models, "likely", f"{name} is its folder", confirms=True)
         around = [*count.above, *_PART.findall(posixpath.basename(at.path))]
         for rest, name in product(around, names):  # `resnet20` below "CIFAR-10"
             if models := self.by_key.get(name_key(f"{rest} {name}")):
@@ -561,7 +576,7 @@ class ModelNames:
 
     def _in_text(self, text: str) -> Iterator[tuple[str, Sequence[NamedModel]]]:
         """The models that a text names, in its order; the longest name at each place."""
-        words = [match[0].rstrip(".-/") for match in _WORD.finditer(text)]
+        words = [match[0].rstrip(".-/") for match in _WORD_OR_NUMBER.finditer(text)]
         words = [w.rpartition(".")[2] if _DOTTED.fullmatch(w) else w for w in words]
         n = 0
         while n < len(words):
