@@ -116,7 +116,16 @@ class CallSearch:
     def words(self) -> set[bytes]:
         """What stands in each file that has a call of a wanted model, by its name."""
         owners = {owner.name for owner, _ in self.builders}
-        return {name.encode() for name in (*self.by_name, *self.getters, *owners)}
+        return {name.encode() for name in (*self.by_name, *self.getters, *owners, *self.aliases)}
+
+    @cached_property
+    def aliases(self) -> set[str]:
+        """The other names that files import wanted models by, for those that import these files:
+        `from .unet import Net as unet`."""
+        tree = self.discovery.tree
+        imports = chain.from_iterable(tree.facts(path).imports for path in sorted(tree.files))
+        renamed = (item for item in imports if item.name and item.bound != item.name)
+        return {item.bound for item in renamed if item.name in self.by_name}
 
     @cached_property
     def with_lazy_layers(self) -> set[str]:

@@ -91,6 +91,7 @@ _REMARK = late_pattern(
     r"(?:\([A-Za-z][^()]*\)|\[[A-Za-z][^\[\]]*\s[^\[\]]*\])\s*$"
 )
 _GAP_OF_WORDS = late_pattern(r"(?<![^\s=])(?:<[A-Za-z][\w /.,-]*>|\[[A-Za-z][\w /.,-]*\])")
+_GAP_IN_BRACKETS = late_pattern(r"((?<!\S)--?[\w-]+)[ \t]+\(([A-Za-z][\w /.,-]*)\)")
 _SUBSTITUTION = late_pattern(r"`([^`]*)`|\$\(([^()]*)\)")
 _REDIRECTION = late_pattern(rf"(?<=\s){_REDIRECTED}(?={_MORE}|\s*$)")
 _USE = late_pattern(r"\$([{(])?(\w+)(?:\[[@*]\])?(?(1)[})])")
@@ -462,8 +463,8 @@ class Commands:
     def _meant_by(self, path: str, folder: str) -> list[str]:
         """The config files that one with a gap may be, `configs/{NAME}.yaml`, if all lie in one
         directory, or beside the text with the command, in `folder`; or `CONFIG.yaml`, if they lie
-        below one. Those that the README names first; `<config-file>` and `path/to/config.yaml` are
-        these, or a few. One that is there is none with a gap."""
+        below one. Those that the README names first; `<config-file>`, `path/to/config.yaml` and
+        `configs/<data>/<name>.yaml` are these, or a few. One that is there is none with a gap."""
         if path in self._texts:
             return []
         if _ANY_CONFIG.fullmatch(path):
@@ -471,21 +472,30 @@ class Commands:
             files = next(filter(None, every), [])
             if path[:1].isupper():
                 return files
-            return files[: max(sum(at.encode() in self._readme for at in files), _OF_ANY)]
+            return files[: self._few(files)]
         template = _TO_FILL_IN.split(path)
         if len(template) == 1 or not path.endswith(CONFIG_SUFFIXES):
             return []
         name = re.compile("(?:.*/)?" + r"(?!\.)[^/]+".join(map(re.escape, template)))
         files = [file for file in self._texts if name.fullmatch(file)]
         beside = [file for file in files if folder and parent(file) == folder]
-        files = beside or [file for file in files if _OF_CONFIGS.search(file)] or files
+        near = [file for file in files if folder and file.startswith(f"{folder}/")]
+        files = beside or near or [file for file in files if _OF_CONFIGS.search(file)] or files
         files.sort(key=lambda file: file.encode() not in self._readme)
         is_any = "/" not in path and path[:1].isupper()
         places = {file.partition("/")[0] if is_any else parent(file) for file in files}
-        if len(places) != 1 or any(f"/{file}".endswith(f"/{path}") for file in files):
+        is_of_folders = template[0].endswith("/") and "/" in "".join(template[1:])
+        is_there = any(f"/{file}".endswith(f"/{path}") for file in files)
+        if is_there or (len(places) != 1 and not is_of_folders):
             return []
         is_name = not (beside or is_any or "/" in path)
-        return [file.rpartition("/")[2] if is_name else file for file in files[:_CONFIGS]]
+        most = self._few(files) if is_of_folders else _CONFIGS
+        return [file.rpartition("/")[2] if is_name else file for file in files[:most]]
+
+    def _few(self, files: Sequence[str]) -> int:
+        """How many of config files that may be meant are tried: those that the README names, or a
+        few."""
+        return max(sum(at.encode() in self._readme for at in files), _OF_ANY)
 
 
 def _commands(path: str, text: str) -> Iterator[tuple[int, str, Command]]:
@@ -557,6 +567,7 @@ def _filled(
     """The command of a match, with the values of its variables: in a loop, with each."""
     template = _CONTINUED.sub(" ", match[3])
     template = _REMARK.sub(r"\1", template)
+    template = _GAP_IN_BRACKETS.sub(r"\1 <\2>", template)
     template = _GAP_OF_WORDS.sub(lambda gap: gap[0].replace(" ", "-"), template)
     template = _SUBSTITUTION.sub(_as_one_word, _REDIRECTION.sub("", template))
     if template.count(")") > template.count("("):  # `(cd demo; python train.py)`

@@ -73,8 +73,11 @@ class Directories:
             elif "$" in to or to == "-":
                 folder = None
             else:
-                places = (normpath(join(folder or "", to)), normpath(to))
-                folder = next((at for at in places if self._is_there(at, path)), "")
+                inside = to.partition("/")[2].strip("/")  # of the checkout: `cd repo/demo`
+                places = (normpath(join(folder or "", to)), normpath(to), inside)
+                is_root = not inside or to.startswith("..")
+                unknown = "" if is_root else None
+                folder = next((at for at in places if at and self._is_there(at, path)), unknown)
         has_both = changes and headings and is_doc(path)
         return folder, not has_both or changes[-1].start() >= headings[-1].end()
 
