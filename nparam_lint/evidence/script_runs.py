@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from nparam_lint.ground.notation import Target
 
 _RANK = 12
-_MOST, _OF_SCRIPT = 24, 6  # runs
+_MOST = 48  # runs
 _NAMED = 3  # models of a script that it names and does not call
 _LOOKED_UP = 12  # of one that imports them, or looks them up by their names
 _LOOKS_UP = late_pattern(r"import_module\(|getattr\(|globals\(\)|\beval\(|__import__\(")
@@ -72,7 +72,7 @@ class ScriptRuns:
 
     def _of_script(self, script: str) -> Iterator[tuple[int, Evidence]]:
         """The runs of a script, with the number of the command."""
-        ways = [*islice(self._ways(script), _OF_SCRIPT)]
+        ways = [*islice(self._ways(script), _MOST)]
         if not ways:
             return
         targets = self._targets(script, {way.command: way.name for way, _ in ways if way.command})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from nparam_lint.ground.notation import Target
     from nparam_lint.ground.orders import Ask
 
-_SECONDS = 6.0  # for all runs; as long again for those after the first of each script
+# For all runs: as long as all else took; as long again for those after the first of each script.
+_LEAST_SECONDS, _MOST_SECONDS = 6.0, 20.0
 _Measurement = Measured | NotMeasured
 
 
@@ -42,10 +44,12 @@ def count_in_turn(
         first = first_of.setdefault((recipe.file, folder, candidate.target), number)
         if first != number:
             later[number] = first
+    start = time.monotonic()
     answers = count_models([requests[number] for number in plain], source, meanwhile)
+    patience = min(max(_LEAST_SECONDS, time.monotonic() - start), _MOST_SECONDS)
     found = dict(zip(plain, map(answers.measurements.__getitem__, range(len(plain))), strict=True))
     is_limited = source.session.settings.ways != 0
-    session = source.session.with_settings(patience=_SECONDS) if is_limited else source.session
+    session = source.session.with_settings(patience=patience) if is_limited else source.session
     source = replace(source, session=session)
 
     def count(numbers: Sequence[int]) -> None:

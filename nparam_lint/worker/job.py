@@ -141,6 +141,7 @@ class ModelBuild:
             # Failed alike without initialisation: initialising it all would only take long.
             again = device == "cpu" and record["reason"] == self.failures[-1]["reason"]
             last = again or isinstance(error, NOT_THE_DEVICE) or name == RUNGS[-1]
+            last |= self.job.build.recipe.is_run and may_help("raised")  # the script needs a GPU
             only = self.job.build.device == "meta only" or TOO_LARGE.search(record["reason"])
             if not last and not only:
                 raise NextRung([*self.failures, record]) from None

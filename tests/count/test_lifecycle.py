@@ -362,9 +362,27 @@ def test_the_models_of_one_run_are_built_together_and_alone_where_that_process_d
     assert texts(together.died(DEATH, branch.files)) == "blame 1: built Net1"
     _, again = branch.handle(together, events.RungFailed(1, ["meta"]))
     assert (again.task.job, again.task.failures) == (second, ["meta"])
-    both = Branch([first, second], [], 1, "script", Files(ROOT)).tasks[0]
-    assert texts(both.died(DEATH, branch.files)) == "start builder of 0; start builder of 1"
+
+
+def test_the_models_of_one_run_go_on_together_on_the_next_rung():
+    first, second = jobs("script", "script")
+    branch = Branch([first, second], [], 1, "script", Files(ROOT))
+    (both,) = branch.tasks
+    assert texts(branch.handle(both, events.RungFailed(0, ["meta"]))) == "tell Alive"
+    _, again = branch.handle(both, events.RungFailed(1, ["meta"]))
+    assert (again.task.job, first.companions, again.task.failures) == (first, (second,), ["meta"])
+    dead = again.task.died(DEATH, branch.files)
+    assert texts(dead) == "start builder of 0 after ['meta']; start builder of 1 after ['meta']"
     assert not first.companions
+
+
+def test_of_the_models_of_one_run_each_goes_on_alone_where_that_process_dies():
+    first, second = jobs("script", "script")
+    branch = Branch([first, second], [], 1, "script", Files(ROOT))
+    (both,) = branch.tasks
+    branch.handle(both, events.RungFailed(1, ["meta"]))
+    dead = both.died(DEATH, branch.files)
+    assert texts(dead) == "start builder of 1 after ['meta']; blame 0: built Net0"
 
 
 def test_a_job_is_sent_on_as_it_is():

@@ -38,8 +38,11 @@ class ScriptEnds(BaseException):
 
 def leave_out(tree, path, *, is_script):
     """Let the statements in the functions of a file go on where they fail; those of a script at its
-    top, too."""
-    for node in [*ast.walk(tree)]:
+    top, too. What fails in a method of a module fails as a whole, see `left_out`."""
+    nodes = [*ast.walk(tree)]
+    of_modules = {id(node) for owner in nodes if is_module(owner) for node in owner.body}
+    functions = [n for n in nodes if isinstance(n, ast.FunctionDef) and id(n) not in of_modules]
+    for node in nodes:
         if isinstance(node, ast.With) and suppresses(node):
             handler = ast.ExceptHandler(ast.Name(ERROR, ast.Load()), None, [ast.Raise()])
             node.body = [ast.copy_location(ast.Try(node.body, [handler], [], []), node)]
@@ -48,11 +51,17 @@ def leave_out(tree, path, *, is_script):
             note_caught(node, node)
     if is_script:
         tree.body = guarded(tree.body, path, names_set(tree.body))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef) and not is_generator(node):
+    for node in functions:
+        if not is_generator(node):
             names = {part.arg for part in ast.walk(node.args) if isinstance(part, ast.arg)}
             node.body = guarded(node.body, path, names | names_set(node.body))
     ast.fix_missing_locations(tree)
+
+
+def is_module(node):
+    """Whether this is the class of a module, as it says itself."""
+    methods = node.body if isinstance(node, ast.ClassDef) else ()
+    return any(isinstance(m, ast.FunctionDef) and m.name == "forward" for m in methods)
 
 
 def suppresses(node):

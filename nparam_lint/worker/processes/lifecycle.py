@@ -116,9 +116,9 @@ class Job:
     def script_run(self):
         """What is run for it: the same for several models of a script; None: nothing is."""
         recipe = self.build.recipe
-        if not recipe.is_run or self.failures:
+        if not recipe.is_run:
             return None
-        return (self.file, recipe.setup, *recipe.run[:2])
+        return (self.file, recipe.setup, *recipe.run[:2], len(self.failures))
 
     def as_json(self):
         """What it is made of again."""
@@ -215,20 +215,31 @@ class Builder:
     def __init__(self, job, failures=()):
         self.job, self.failures = job, failures
         self.unanswered = {job.id: job, **{other.id: other for other in job.companions}}
+        self.failed = []  # those that the next rung is for
 
     def hear(self, event):
+        """Note what its process tells; those of its jobs that failed go on together."""
         if type(event) not in (events.RungFailed, events.Result):
             return []
         job = self.unanswered.pop(event.id, self.job)
         job.companions = ()
-        return [Builder(job, event.failures)] if type(event) is events.RungFailed else []
+        if type(event) is events.RungFailed:
+            job.failures = event.failures
+            self.failed.append(job)
+        return [] if self.unanswered else self.following()
+
+    def following(self):
+        failed, self.failed = self.failed, []
+        return [Builder(job, job.failures) for job in with_companions(failed)]
 
     def died(self, ending, files):
         """What to do with what is left undone: each of several gets a process of its own."""
         self.job.companions = ()
-        if len(self.unanswered) > 1:
-            return [Start(Builder(job)) for job in self.unanswered.values()]
-        return [Blame(job, (job.name, "built")) for job in self.unanswered.values()]
+        left = [*self.unanswered.values()]
+        following = [*map(Start, self.following())]
+        if len(left) > 1:
+            return [*following, *(Start(Builder(job, self.failures)) for job in left)]
+        return [*following, *(Blame(job, (job.name, "built")) for job in left)]
 
 
 def with_companions(jobs):
@@ -264,8 +275,9 @@ class Branch:
         if type(event) is events.Packages:
             self.packages.update(dict.fromkeys(event.names))
         if type(event) is events.Result:
-            return self.finished(event)
-        if type(event) in self.PASSED_ON and not following:
+            return [*self.finished(event), *map(Start, following)]
+        is_own = type(event) is events.RungFailed and type(task) is Builder
+        if type(event) in self.PASSED_ON and not is_own:
             return [Tell(event)]
         return [Tell(events.Alive()), *map(Start, following)]
 
@@ -358,8 +370,12 @@ class JobRun:
             job.take_gpu()
             self.retry.append(job)
             return []
-        if result.code == "NPL003" or (job.gpu and not (result.ok or result.depends_on_gpu)):
-            result = self.first_failure.get(job.id, result)
+        first = self.first_failure.get(job.id, result)
+        # With a GPU a script, or an import, comes further than to what failed without one.
+        is_further = job.build.recipe.is_run or first.code == "NPL003"
+        is_same = job.gpu and not (is_further or result.ok or result.depends_on_gpu)
+        if result.code == "NPL003" or is_same:
+            result = first
         if self.is_over or job.id in self.answered:
             return []
         self.answered.add(job.id)
