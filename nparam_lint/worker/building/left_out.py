@@ -21,6 +21,7 @@ _PARALLEL = re.compile(r"(^|\.)init\w*_parallel$")
 COMPOUND = (ast.If, ast.For, ast.While, ast.With)
 LISTS = ("body", "orelse")
 GUARDED = (*COMPOUND, *IMPORTS, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr, ast.Try)
+_ASKS_FOR_FILES = re.compile(r"exists|is_?file|is_?dir|listdir|glob")  # in an `assert`
 MAY_FAIL = (ast.Call, ast.Name, *IMPORTS)
 DEEPEST = 6  # blocks in each other: Python takes 20, and this doubles them
 LEAVES = (ast.Return, ast.Break, ast.Continue, ast.Raise)
@@ -84,7 +85,10 @@ def guarded(statements, path, own, depth=0):
         # What would come after is not known either.
         leaves = any(isinstance(part, LEAVES) for part in inside(node))
         is_first = isinstance(node, ast.ImportFrom) and node.module == "__future__"
-        is_guarded = may_fail and isinstance(node, GUARDED) and not (leaves or is_first)
+        is_plain = isinstance(node, GUARDED) or (
+            isinstance(node, ast.Assert) and _ASKS_FOR_FILES.search(ast.unparse(node.test))
+        )
+        is_guarded = may_fail and is_plain and not (leaves or is_first)
         # Of what is written there: what is inside gets handlers of its own.
         lost = handled(node, path, own) if is_guarded else []
         if isinstance(node, COMPOUND):
