@@ -39,9 +39,14 @@ class Directories:
 
     def of_script(self, path: str, text: str, start: int, script: str) -> Iterator[tuple[str, str]]:
         """(the directory, the path of the script) of a command that runs `script`; nothing where
-        that may be one of several. `start`: where in the text it stands; the directory is "" where
-        none is changed to that has the script."""
+        that may be one of several. `start`: where in the text it stands; the directory is that of a
+        document which alone has the script, "" where none is changed to that has it."""
         folder, is_near = self._changed(path, text, start)
+        here, there = parent(path), normpath(join(parent(path), script))
+        is_here = here and there in self._modules and script not in self._modules
+        if is_here and not folder and is_doc(path):
+            yield here, there
+            return
         if folder is None:
             ends, beside = f"/{script}", normpath(join(parent(path), script))
             if beside in self._modules or sum(f"/{at}".endswith(ends) for at in self._modules) < 2:

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from nparam_lint.config.interpreter import environments_in
 from nparam_lint.config.settings import LOCAL
 from nparam_lint.count import remote_machines, remote_run
+from nparam_lint.count.measured import NotMeasured
 from nparam_lint.count.run import Answers, run_orders, what_was_read
 from nparam_lint.discover.files import list_buildable
 from nparam_lint.gate.candidates import WITH_PARAMETERS, Candidate, one_reason
@@ -54,7 +55,11 @@ def count_models(
         answers = remote_run.run_orders_on(session, names, distinct, files, meanwhile)
     answers.measurements |= {n: answers.measurements[build] for n, build in builds.items()}
     for number, (candidate, _) in enumerate(requests):
-        answers.measurements[number] = one_reason(candidate, answers.measurements[number])
+        answer = answers.measurements[number]
+        if isinstance(answer, NotMeasured) and answer.package in names:  # nothing to install
+            hint = f"{answer.package} is a part of the project that nothing puts on the import path"
+            answer = replace(answer, package=None, hint=hint)
+        answers.measurements[number] = one_reason(candidate, answer)
     answers.interpreter = session.interpreter
     if answers.broken is not None:
         folders = sorted(source.discovery.tree.folders - {""})
