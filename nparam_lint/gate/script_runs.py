@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from nparam_lint.ground.notation import Target
     from nparam_lint.ground.orders import Ask
 
-# For all runs: as long as all else took; as long again for those after the first of each script.
-_LEAST_SECONDS, _MOST_SECONDS = 6.0, 20.0
+_SECONDS = 6.0  # at least, for all runs; as long again for those after the first of each script
 _Measurement = Measured | NotMeasured
 
 
@@ -46,7 +45,8 @@ def count_in_turn(
             later[number] = first
     start = time.monotonic()
     answers = count_models([requests[number] for number in plain], source, meanwhile)
-    patience = min(max(_LEAST_SECONDS, time.monotonic() - start), _MOST_SECONDS)
+    took, limit = time.monotonic() - start, source.session.settings.patience
+    patience = max(_SECONDS, min(took, (limit - took) / 2))  # as long as all else, if that is left
     found = dict(zip(plain, map(answers.measurements.__getitem__, range(len(plain))), strict=True))
     is_limited = source.session.settings.ways != 0
     session = source.session.with_settings(patience=patience) if is_limited else source.session
