@@ -41,6 +41,18 @@ def test_a_project_may_call_its_modules_as_the_worker_calls_its_own(
     assert answers.measured("net.py::Net").counts.total == sum(range(1, len(NAMES) + 1)) + 1
 
 
+def test_a_file_is_no_test_of_python_itself(tmp_path: Path) -> None:
+    """Python has a package `test`, too: a script of that name hides it, as where it is run."""
+    (tmp_path / "code").mkdir()
+    (tmp_path / "code" / "sizes.py").write_text("WIDTH = 3\n")
+    (tmp_path / "code" / "test.py").write_text(
+        "from torch import nn\nfrom sizes import WIDTH\n\n\nclass Net(nn.Linear):\n"
+        "    def __init__(self):\n        super().__init__(WIDTH, 1)\n"
+    )
+    answers = run(tmp_path, ["code/test.py::Net"])
+    assert answers.measured("code/test.py::Net").counts.total == 4
+
+
 @pytest.mark.thorough
 def test_it_starts_where_no_bytecode_can_be_kept(tmp_path: Path) -> None:
     copy = Path(shutil.copytree(PACKAGE, tmp_path / "worker", ignore=lambda *_: ["__pycache__"]))

@@ -51,7 +51,7 @@ def shadows(root):
         return False
     for entry in entries:
         name = entry[:-3] if entry.endswith(".py") else entry
-        if not name.isidentifier() or name == "__init__":
+        if not name.isidentifier() or name in ("__init__", "test"):  # nothing imports Python's own
             continue
         if entry == name and not os.path.exists(os.path.join(root, entry, "__init__.py")):
             continue  # a plain directory loses against any installed package
