@@ -8,13 +8,16 @@ from nparam_lint.discover.syntax import dotted_name, tail
 from nparam_lint.evidence.statements import assign
 from nparam_lint.ground.patterns import late_pattern
 
-IS_UNUSUAL = late_pattern(r"\.add_argument\n|parse_args\([^()]*\)\.\w")
+IS_UNUSUAL = late_pattern(
+    r"\.add_argument\n|parse_args\([^()]*\)\.\w|\bchoices\s*=\s*\w+(?:\.\w+)+\("
+)
 _SIMPLE = (ast.Assign, ast.AnnAssign, ast.Expr, ast.Return)
 
 
 def written_plainly(tree: ast.Module) -> ast.Module:
-    """The tree with `parser.add_argument(…)` where a name stands for that, and with a statement for
-    the options before one that reads `parser.parse_args().width`."""
+    """The tree with `parser.add_argument(…)` where a name stands for that, with a statement for the
+    options before one that reads `parser.parse_args().width`, and without choices that a package
+    would have to be asked for: `choices=games.list_all()`."""
     nodes = [*ast.walk(tree)]
     short = {
         node.targets[0].id: node.value
@@ -27,11 +30,17 @@ def written_plainly(tree: ast.Module) -> ast.Module:
     for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in short:
             node.func = short[node.func.id]
+        if isinstance(node, ast.Call) and tail(dotted_name(node.func)) == "add_argument":
+            node.keywords = [k for k in node.keywords if k.arg != "choices" or not _asks(k.value)]
         for field in ("body", "orelse", "finalbody"):
             body = getattr(node, field, None)
             if isinstance(body, list):
                 setattr(node, field, [part for item in body for part in _parts(item)])
     return tree
+
+
+def _asks(value: ast.expr) -> bool:
+    return isinstance(value, ast.Call) and "." in dotted_name(value.func)
 
 
 def _parts(node: ast.stmt) -> list[ast.stmt]:
