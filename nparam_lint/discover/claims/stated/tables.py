@@ -98,11 +98,9 @@ def _in_words(rows: Sequence[Sequence[GridCell]], above: tuple[str, ...]) -> lis
         for cell in row[1:]:
             line = DocLine(re.sub("[*`]", " ", cell.source), cell.line, cell.column)
             for count in claims_in([line]):
-                before, after = f"{row[0].text}: {count.sentence[0]}", count.sentence[1]
-                sentence = before, after
-                counts.append(
-                    replace(count, names=(*sentence, *above), above=above, sentence=sentence)
-                )
+                sentence = f"{row[0].text}: {count.sentence[0]}", count.sentence[1]
+                names = *sentence, *above
+                counts.append(replace(count, names=names, above=above, sentence=sentence))
     return counts if len(counts) == 1 else []
 
 
