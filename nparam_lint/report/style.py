@@ -143,8 +143,8 @@ def columns(text: str) -> int:
 
 
 def padded(text: str, width: int, side: str = "<") -> str:
-    """As `format(text, f"{side}{width}")`, in columns."""
-    return format(_widened(text), f"{side}{width}").replace(_FILLER, "")
+    """As `format(text, f"{side}{width}")`, in columns; as it is where it has no room."""
+    return format(_widened(text), f"{side}{max(width, 0)}").replace(_FILLER, "")
 
 
 _FILLER = "\N{ZERO WIDTH NO-BREAK SPACE}"  # `clean` leaves none in a text
