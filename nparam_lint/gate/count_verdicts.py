@@ -220,7 +220,8 @@ class CountVerdict:
         is_gap = bare in self.names.gaps and model.name not in self.names.by_path
         if is_of_test or is_gap or self._is_of_network(model) or self.names.has_namesake(model):
             return False
-        if len({m.amount(self.count) for m in models}) == 1 and not model.has_arguments:
+        is_called = model.is_size or not model.has_arguments
+        if len({m.amount(self.count) for m in models}) == 1 and is_called:
             return True
         is_one = len({m.report.bare for m in models}) == 1 and any(m.is_default for m in models)
         return is_one and bare not in self.names.unsure

@@ -50,7 +50,7 @@ _SOURCE_CODES = frozenset({"NPL002", *source_codes()})
 _BUDGET_CODES = frozenset(
     "NPL001 NPL003 NPL004 NPL005 NPL006 NPL007 NPL008 NPL009 NPL011".split()
 )  # found where a budget is declared
-_MODEL_CODES = frozenset("NPL010 NPL012 NPL013".split())  # found in models without budgets too
+_MODEL_CODES = frozenset("NPL010 NPL012".split())  # found in models without budgets too
 # What NPL010 says of a model that was built, this says of its source.
 _SAME_AS_HIDDEN = "NPL101"
 _CANNOT_BE_BUILT = "NPL103"

@@ -178,6 +178,11 @@ class NamedModel(Struct, frozen=True):
         return self.report.way is None and self.report.target != self.report.bare
 
     @property
+    def is_size(self) -> bool:
+        """Whether it is declared with this name as an argument: `GPT.from_pretrained('gpt-xl')`."""
+        return self.has_arguments and self.name in _CHOICE.findall(self.report.target)
+
+    @property
     def is_default(self) -> bool:
         """Whether nobody says how it is called."""
         return self.report.way is None and not self.has_arguments
@@ -637,8 +642,8 @@ def names_of(target: str, way: Way | None, call: str) -> Iterable[str]:
     made = "" if made.lower() in _GENERAL or is_size(made) else made
     plain = _OF_RUN.sub("", _stem(config))
     names = dict.fromkeys((called(target), made, posixpath.basename(config), _stem(config), plain))
-    if way:
-        named = [way.name] if way.kind == "size" and way.name else []
+    if way or "(" in target:
+        named = [way.name] if way and way.kind == "size" and way.name else []
         names |= dict.fromkeys((*named, *_CHOICE.findall(call)))
     return names
 

@@ -36,11 +36,12 @@ from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.lines import lines_of
 from nparam_lint.ground.metrics import METRICS
 from nparam_lint.ground.paths import DOC_SUFFIXES, relative_path, within
+from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.values import Position, SourceLine, proportion
 from nparam_lint.repository import git
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from nparam_lint.config.session import Session
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
 Stating: TypeAlias = "dict[str, tuple[list[StatedCount], bytes]]"  # of each file, and its content
 _OF_A_HOOK = (*DOC_SUFFIXES, ".py", ".yaml", ".yml", ".toml")
 _CHECKPOINT = ".safetensors"
+_WORD = late_pattern(r"[\w+-][\w./+-]*(?<![./-])")
 _LONGEST_HEADER = 100_000_000  # bytes, as the format's own reader allows
 
 
@@ -263,10 +265,11 @@ def staged_counts(session: Session, report: Report) -> tuple[Stating, set[Positi
         return at.line in lines.get(at.path, ())
 
     changed_names = {
-        model_names.name_key(model_names.called(model.target))
+        model_names.name_key(name)
         for model in report.models
         for budget in model.budgets
         if not budget.ok or is_staged(budget.position)
+        for name in model_names.names_of(model.target, model.way, model.target)
     } - {""}
     stating = _stating(
         session,
@@ -276,11 +279,19 @@ def staged_counts(session: Session, report: Report) -> tuple[Stating, set[Positi
     for path, (counts, _) in stating.items():
         for count in counts:
             at = Position(path, count.line, count.column)
-            key = model_names.name_key(" ".join(count.names)) if changed_names else ""
-            if is_staged(at) or any(name in key for name in changed_names):
+            if is_staged(at) or not changed_names.isdisjoint(_keys_of(count)):
                 places.add(at)
     files = {at.path for at in places}
     return {path: counts for path, counts in stating.items() if path in files}, places
+
+
+def _keys_of(count: StatedCount) -> Iterator[str]:
+    """The keys of what may name the model of a count: each text, and a few words of one."""
+    for text in count.names:
+        words = _WORD.findall(text)
+        ends = ((n, n + length) for n in range(len(words)) for length in (1, 2, 3))
+        for name in (text, *(" ".join(words[start:end]) for start, end in ends)):
+            yield model_names.name_key(name)
 
 
 def named_in(stating: Stating, candidates: Iterable[Candidate]) -> list[Candidate]:
