@@ -140,7 +140,8 @@ def find_causes(broken: Broken, source: ProjectSource, past: Past) -> list[Budge
             since = f"{cause.since}; perhaps for what is not staged: git add {paths}"
             cause = replace(cause, since=since)
         sources = [at for change in cause.changes if (at := Position.read(change.source))]
-        causes.append(replace(cause, edited=edits.that_matter(candidate, sources)))
+        call = getattr(builds_now[key], "call", "")
+        causes.append(replace(cause, edited=edits.that_matter(candidate, call, sources)))
     return causes
 
 
@@ -177,7 +178,8 @@ def _cause(
     if differences:
         is_met = (result.low or 0) <= count and (result.high is None or count <= result.high)
         too = "" if is_met else ", which broke the budget too"
-        return BudgetCause(f"changed since {base.called}, when it had {count:,}{too}", differences)
+        since = f"changed since {base.called}, when it had {count:,}{too}"
+        return BudgetCause(since, differences, was_met=is_met)
     declaration = result.selector, result.declared
     is_same = any((str(then.selector), then.declared) == declaration for then in budgets_then)
     why = "the budget was broken there too" if is_same else _NEW

@@ -37,9 +37,11 @@ class EditedLines:
         self.definitions = cache(lambda file: [*_definitions(file, self.tree.source(file))])
         self.configs = cache(self._configs)
 
-    def that_matter(self, model: Candidate, sources: Sequence[Position]) -> tuple[SourceLine, ...]:
-        """The edited lines that may be why a model is another one. `sources`: where its modules
-        that changed are made."""
+    def that_matter(
+        self, model: Candidate, call: str, sources: Sequence[Position]
+    ) -> tuple[SourceLine, ...]:
+        """The edited lines that may be why a model is another one. `call`: by which it was built,
+        `GPT(Config())`; `sources`: where its modules that changed are made."""
         places = {model.position.path, *(at.path for at in sources)}
         files = {*(places & self.tree.files), model.target.built.location}
         files |= {model.location} if model.is_file else set()
@@ -55,7 +57,7 @@ class EditedLines:
         if not lines:
             return ()
         definitions = [part for file in scope for part in self.definitions(file)]
-        names = {*_NAME.findall(f"{model.target.built.callable} {model.build}")}
+        names = {*_NAME.findall(f"{model.target.built.callable} {model.build} {call}")}
         names |= {part.name for part in definitions if any(map(part.holds, sources))}
         reached = _reached(definitions, names)
 

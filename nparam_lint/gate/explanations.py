@@ -85,6 +85,8 @@ def _explained(
             edited = [line for line in edited if str(line.position) in makers]
         lines += edited[:MOST_EDITED]
     detail = finding.detail
+    if cause and cause.was_met:  # that another measure fits, too, is chance
+        detail = tuple(line for line in detail if not line.startswith(f"{result.declared} is "))
     if not (changes or result.module) and isinstance(model.measurement, Measured):
         metric = parse_selector(result.selector).metric
         detail = (*detail[:-1], *heaviest(model.measurement.modules, metric), *detail[-1:])

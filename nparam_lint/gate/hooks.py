@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 
 class BudgetCause(Struct, frozen=True):
     """`since`: what is compared with, and what is said of it; `changes`: see `Finding`. `edited`:
-    the lines that are not as they were, of the files that define the model and what changed."""
+    the lines that are not as they were, of the files that define the model and what changed.
+    `was_met`: the budget was the count then, and no other measure."""
 
     since: str
     changes: tuple[Change, ...] = ()
     edited: tuple[SourceLine, ...] = ()
+    was_met: bool = False
 
 
 class FormulaAnalysis(Struct, frozen=True):
