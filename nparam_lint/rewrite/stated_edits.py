@@ -138,16 +138,21 @@ def plan_comments(outcomes: Sequence[StatedOutcome], session: Session) -> Plan:
             edit = Edit(place, target, about[2], "docs", "", comment.strip(), outcome.actual or 0)
             insertions.append(_Insertion(edit, old, new))
         for head, rows in columns.items():
-            firsts = [first for first, _, _ in rows]
-            listed = "".join(
-                f"     {first} = {target}\n"
-                for first, target, _ in rows
-                if firsts.count(first) == 1
-            )
+            firsts = [called for called, _, _ in rows]
+            bindable = [row for row in rows if firsts.count(row[0]) == 1]
+            for called, target, outcome in rows:
+                if firsts.count(called) > 1:
+                    count, actual = outcome.count, outcome.actual
+                    about = (outcome.position, target, str(count.selector), "docs")
+                    reason = f"several rows are called {called!r}; declare the count in the config"
+                    leftovers.append(Leftover(*about, count.text, reason, actual))
+            if not bindable:
+                continue
+            listed = "".join(f"     {called} = {target}\n" for called, target, _ in bindable)
             name, line = head.text, head.line
             comment = indent(f"<!-- nparam: {name}\n{listed}-->\n", _indentation(doc, line))
-            _, target, outcome = rows[0]
-            shown = f"<!-- nparam: {name} … -->, for {plural(len(rows), 'row')}"
+            _, target, outcome = bindable[0]
+            shown = f"<!-- nparam: {name} … -->, for {plural(len(bindable), 'row')}"
             edit = Edit(Position(path, line), target, "", "docs", "", shown, outcome.actual or 0)
             insertions.append(_Insertion(edit, "", comment))
     return _plan(insertions, leftovers, session, valid_count)
