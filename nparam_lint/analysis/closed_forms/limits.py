@@ -78,5 +78,5 @@ SOLUTION_ROUNDS = 4  # where it refuses more than that
 # --- sweeps -----------------------------------------------------------------------------------
 
 CHUNK = 2048  # configurations that are counted together
-CHUNK_BUILDS = 256  # of which so many are built, at most: rows are written as they come
+CHUNK_BUILDS = 32  # of which so many are built, at most: rows are written as they come
 CHECKED, CHECKED_FIRST = 2, 8  # of those by form in a chunk, and in the first, are built too
