@@ -376,6 +376,18 @@ def test_the_models_of_one_run_go_on_together_on_the_next_rung():
     assert not first.companions
 
 
+def test_a_model_of_a_run_whose_count_is_in_doubt_goes_on_alone():
+    first, second = jobs("script", "script")
+    branch = Branch([first, second], [], 1, "script", Files(ROOT))
+    (both,) = branch.tasks
+    branch.handle(both, events.RungFailed(0, [{"doubt": 3}]))
+    _, *again = branch.handle(both, events.RungFailed(1, [{"doubt": 4}]))
+    builders = [start.task for start in again]
+    assert [builder.job for builder in builders] == [first, second]
+    assert [builder.failures for builder in builders] == [[{"doubt": 3}], [{"doubt": 4}]]
+    assert not first.companions
+
+
 def test_of_the_models_of_one_run_each_goes_on_alone_where_that_process_dies():
     first, second = jobs("script", "script")
     branch = Branch([first, second], [], 1, "script", Files(ROOT))

@@ -114,9 +114,10 @@ class Job:
 
     @property
     def script_run(self):
-        """What is run for it: the same for several models of a script; None: nothing is."""
+        """What is run for it: the same for several models of a script; None: nothing is, or what is
+        in doubt is this one's own count."""
         recipe = self.build.recipe
-        if not recipe.is_run:
+        if not recipe.is_run or any("doubt" in failure for failure in self.failures):
             return None
         return (self.file, recipe.setup, *recipe.run[:2], len(self.failures))
 
