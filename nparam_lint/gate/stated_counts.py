@@ -75,8 +75,7 @@ def with_stated_counts(
     stating = _stating(source.session, within(source.places))
     judged = _judged(stating, report, source, candidates)
     report = _with_repeated(report, judged.repeated, source.session)
-    outcomes = [*judged.outcomes]
-    outcomes += count_verdicts.sizes_in_names(judged.names, judged.outcomes)
+    outcomes = [*judged.outcomes, *count_verdicts.sizes_in_names(judged.names, judged.outcomes)]
     if any(outcome.count.head_at for outcome in outcomes):
         with Aside("the settings in rows of tables"):
             outcomes = row_settings.with_settings(outcomes, source, candidates)
