@@ -91,7 +91,9 @@ def part_of(cls, step):
 def refuse(cls, *args):
     """Raise that the package is needed; it is noted, as what goes on all the same is not what it is
     with the package. (A script that is run notes it where it catches the error.)"""
-    error = NameError(f"name {cls.__name__!r} is not defined")
+    name = cls.__name__
+    is_line = ":" in name  # of a script, which was left out
+    error = NameError(f"{name} gave no value" if is_line else f"name {name!r} is not defined")
     error.loss = cls.nparam_loss
     if STATE.script_run is None:
         STATE.refused = STATE.refused or error
