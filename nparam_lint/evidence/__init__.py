@@ -25,6 +25,7 @@ from nparam_lint.evidence import (
     statements,
 )
 from nparam_lint.ground import orders, script_words
+from nparam_lint.ground.config_outline import outline
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, join, parent
 from nparam_lint.ground.patterns import late_pattern
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
 
 
 _WORD = late_pattern(r"[\w./+-]+")
+_LARGE = 100_000  # characters of a config file
 _RELEASE = late_pattern(r"v\d[\d.]*|hf")  # in a name, which people leave out
 
 
@@ -126,6 +128,19 @@ class EvidenceQuery(Struct, frozen=True, dict=True):
     @cached_property
     def _other_files(self) -> frozenset[str]:
         return frozenset(self.other_files)
+
+    @cached_method
+    def keys_beside(self, key: str) -> list[str]:
+        """The other keys at the top of the first config file that has this one, in whatever
+        case."""
+        wanted = key.casefold()
+        for path in (path for paths in self.configs.values() for path in paths):
+            text = self.content(path).decode("utf-8", "replace")
+            if len(text) < _LARGE and wanted in text.casefold():
+                keys = dict.fromkeys(str(entry.keys[0]) for entry in outline(path, text))
+                if wanted in map(str.casefold, keys):
+                    return [other for other in keys if other.casefold() != wanted]
+        return []
 
     def module_for(self, path: str, user: str) -> str:
         """The name by which a file is imported in the process that has imported another: of several

@@ -42,17 +42,17 @@ class Directories:
         that may be one of several. `start`: where in the text it stands; the directory is that of a
         document which alone has the script, "" where none is changed to that has it."""
         folder, is_near = self._changed(path, text, start)
-        here, there = parent(path), normpath(join(parent(path), script))
-        is_here = here and there in self._modules and script not in self._modules
+        here, beside = parent(path), normpath(join(parent(path), script))
+        is_here = here and beside in self._modules and script not in self._modules
         if is_here and not folder and is_doc(path):
-            yield here, there
+            yield here, beside
             return
         if folder is None:
-            ends, beside = f"/{script}", normpath(join(parent(path), script))
+            ends = f"/{script}"
             if beside in self._modules or sum(f"/{at}".endswith(ends) for at in self._modules) < 2:
                 yield "", script
             return
-        for at in dict.fromkeys((join(parent(path), folder), folder)) if folder else ():
+        for at in dict.fromkeys((join(here, folder), folder)) if folder else ():
             there = normpath(join(at, script))
             if there in self._modules:
                 if is_near or script not in self._modules:

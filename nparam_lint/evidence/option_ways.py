@@ -43,7 +43,6 @@ from nparam_lint.evidence.statements import (
     source_of,
     stores,
 )
-from nparam_lint.ground.config_outline import outline
 from nparam_lint.ground.paths import CONFIG_SUFFIXES, parent
 from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import CONFIG_OPTION, READS_WORDS, RUN_SETTING, SEED
@@ -65,7 +64,6 @@ _SUBCOMMAND = late_pattern(r"add_subparsers\([^()]*\bdest\s*=\s*[\"'](\w+)")
 _CHOOSES_MODEL = late_pattern(r"(?:model|arch|net)(?:itecture|work)?(?:_?(?:type|name))?")
 _SETS_GLOBALS = late_pattern(r"exec\(open\(|globals\(\)\[")
 _LOADS = late_pattern(r"\b(?:json|yaml|toml|tomllib)\.\w*load")
-_LARGE = 100_000  # characters of a config file
 _FLAGS_ARE_PARSED = f"{_FLAGS}.mark_as_parsed()"
 
 
@@ -441,25 +439,23 @@ class OptionWays:
     def keys_in_files(self, name: str, option: ast.Call) -> Iterator[tuple[str, ...]]:
         """The same for the keys at the top of a config file that the script reads, in whatever case
         it has them: `yaml.safe_load(file)[args.data]`."""
-        default, query = (default_text(option) or "").casefold(), self.search.query
-        if not (default and _LOADS.search(source_of(self.statements))):
+        default = default_text(option)
+        if not (default and self.keys_read):
             return
-        nodes = [node for part in (*self.statements, self.call) for node in ast.walk(part)]
+        nodes = [node for statement in self.statements for node in ast.walk(statement)]
         holding = [n for n in nodes if isinstance(n, ast.Assign) and f".{name}" in ast.unparse(n)]
         names = {name, *(stored for node in holding for stored in stores(node))}
-        if not any(
-            isinstance(node, ast.Subscript) and tail(dotted_name(node.slice)) in names
-            for node in nodes
-        ):
-            return
-        for path in (path for paths in query.configs.values() for path in paths):
-            text = query.content(path).decode("utf-8", "replace")
-            if len(text) < _LARGE and default in text.casefold():
-                keys = dict.fromkeys(str(entry.keys[0]) for entry in outline(path, text))
-                if default in map(str.casefold, keys):
-                    others = (key for key in keys if key.casefold() != default)
-                    yield from (words_for(option, key) for key in others)
-                    return
+        if not names.isdisjoint(self.keys_read):
+            others = self.search.query.keys_beside(default)
+            yield from (words_for(option, key) for key in others)
+
+    @cached_property
+    def keys_read(self) -> set[str]:
+        """The names by which items are looked up, where a config file is loaded; else none."""
+        if not _LOADS.search(source_of(self.statements)):
+            return set()
+        nodes = (node for part in (*self.statements, self.call) for node in ast.walk(part))
+        return {tail(dotted_name(n.slice)) for n in nodes if isinstance(n, ast.Subscript)}
 
     def is_read(self, name: str) -> bool:
         """Whether the model may depend on an option."""

@@ -278,7 +278,10 @@ def staged_counts(session: Session, report: Report) -> tuple[Stating, set[Positi
     for path, (counts, _) in stating.items():
         for count in counts:
             at = Position(path, count.line, count.column)
-            if is_staged(at) or not changed_names.isdisjoint(_keys_of(count)):
+            key = model_names.name_key(" ".join(count.names)) if changed_names else ""
+            # Most texts have none of the names in them, and need not be taken apart.
+            may_name = any(name in key for name in changed_names)
+            if is_staged(at) or (may_name and not changed_names.isdisjoint(_keys_of(count))):
                 places.add(at)
     files = {at.path for at in places}
     return {path: counts for path, counts in stating.items() if path in files}, places
