@@ -223,11 +223,11 @@ class _Named:
 _WAYS = (("way", "call"), ("way",), ("call",), ())
 
 
-def _apart_from(other: Report, models: Iterable[_Named]) -> list[_Named]:
+def _apart_from(others: Iterable[_Named], models: Iterable[_Named]) -> list[_Named]:
     """Those that the other side has not; where it declares a model, nobody looked how else it is
     built there."""
-    declared = {model.bare for model in other.models if model.budgets}
-    return [m for m in models if m.report.way is None or m.report.bare not in declared]
+    declared = {(other.place, other.called) for other in others if other.report.budgets}
+    return [m for m in models if m.report.way is None or (m.place, m.called) not in declared]
 
 
 def _present(before: Side, after: Side, moved: Mapping[str, str]) -> Iterator[_Both]:
@@ -258,9 +258,9 @@ def _present(before: Side, after: Side, moved: Mapping[str, str]) -> Iterator[_B
     news = [_Named(model, {}) for model in _models(after.report)]
     pairs, gone, fresh = match(olds, news, picks)
     yield from ((old.report, new.report, evidence) for old, new, evidence in pairs)
-    gone = _apart_from(after.report, gone)
+    gone = _apart_from(news, gone)
     yield from ((old.report, _unread(old, old.place, after.unreadable), None) for old in gone)
     back = {new: old for old, new in moved.items()}
-    for new in _apart_from(before.report, fresh):
+    for new in _apart_from(olds, fresh):
         place = back.get(new.location, new.location)
         yield _unread(new, place, before.unreadable), new.report, None
