@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured, NotMeasured
 from nparam_lint.gate.judge import heaviest
+from nparam_lint.gate.measures import says_measure
 from nparam_lint.gate.report import with_findings
 from nparam_lint.ground.errors import Aside
 from nparam_lint.ground.lines import lines_of
@@ -86,7 +87,7 @@ def _explained(
         lines += edited[:MOST_EDITED]
     detail = finding.detail
     if cause and cause.was_met:  # that another measure fits, too, is chance
-        detail = tuple(line for line in detail if not line.startswith(f"{result.declared} is "))
+        detail = tuple(line for line in detail if not says_measure(line, result.declared))
     if not (changes or result.module) and isinstance(model.measurement, Measured):
         metric = parse_selector(result.selector).metric
         detail = (*detail[:-1], *heaviest(model.measurement.modules, metric), *detail[-1:])

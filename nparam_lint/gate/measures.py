@@ -99,6 +99,11 @@ def fitting_measure(text: str, bounds: Sequence[Bounds], measured: Measured) -> 
     return _mistaken(text, bounds, measured, _MISTAKEN)
 
 
+def says_measure(line: str, text: str) -> bool:
+    """Whether a line is such a sentence about a number."""
+    return line.startswith(f"{text} is ")
+
+
 def parts_left_out(bounds: Sequence[Bounds], measured: Measured) -> dict[str, int]:
     """The parts at the top of a model without which it has such a number, each with that. A smaller
     part is what a number lacks that was not rounded, but cut off."""

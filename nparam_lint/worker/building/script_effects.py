@@ -133,6 +133,11 @@ def without_effects(torch, addresses, folder):
         for kind, name, method in methods:
             undo.callback(setattr, kind, name, getattr(kind, name))
             setattr(kind, name, method)
+        for name in _LIGHTNING:
+            trainer = getattr(sys.modules.get(name), "Trainer", None)
+            if trainer and not hasattr(trainer, "add_argparse_args"):
+                undo.callback(delattr, trainer, "add_argparse_args")
+                trainer.add_argparse_args = staticmethod(as_it_was)
         yield
 
 
@@ -185,10 +190,6 @@ def of_older_versions():
         names = getattr(sys.modules.get(name), "__dict__", {})
         if find := names.get("model_entrypoint"):
             yield names, "model_entrypoint", functools.partial(plain_entrypoint, find)
-    for name in _LIGHTNING:
-        trainer = getattr(sys.modules.get(name), "Trainer", None)
-        if trainer and not hasattr(trainer, "add_argparse_args"):
-            trainer.add_argparse_args = staticmethod(as_it_was)
 
 
 def open_known(open_file, folder, file, mode="r", *args, **kwargs):
