@@ -7,6 +7,7 @@ import re
 from collections import defaultdict
 from fractions import Fraction
 from itertools import accumulate
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
@@ -50,7 +51,13 @@ class Model:
     """A target that is built many times, with different arguments."""
 
     def __init__(self, session: Session, target: Target, selector: Selector) -> None:
-        """Raises UsageError for a class inside another model."""
+        """Raises UsageError for a class inside another model, and for a config file."""
+        suffix = Path(target.location).suffix
+        if target.is_path and suffix not in (".py", ".ipynb"):
+            raise UsageError(
+                f"{target} is a config file, and what is varied are the arguments of a call\n"
+                "next: name the model that it makes: nets/gpt.py::GPT(width=64)"
+            )
         if target.host:
             raise UsageError(
                 f"{target} stands inside another model, and has no arguments of its own; next: ask "

@@ -24,7 +24,7 @@ from nparam_lint.cache.store import Store
 from nparam_lint.cli import common
 from nparam_lint.cli.targets import locate
 from nparam_lint.config.session import Progress, silent
-from nparam_lint.count.measured import Measured, NotMeasured, VariableRow
+from nparam_lint.count.measured import Measured, VariableRow
 from nparam_lint.count.worker_process import reused_worker
 from nparam_lint.ground.errors import UsageError
 from nparam_lint.report.formats import render
@@ -71,7 +71,11 @@ def run(options: Namespace) -> int:
         try:
             model = Model(session, target, selector)
             answer = model.as_named()
-            missing = answer.missing if isinstance(answer, NotMeasured) else ()
+            if isinstance(answer, Measured):  # what it takes by **kwargs has no row of its own
+                rows = {row.name for row in answer.variables}
+                missing = [name for name in grid.names if name.isidentifier() and name not in rows]
+            else:
+                missing = [*answer.missing]
             if missing and {*missing} <= grid.values.keys():  # the first configuration has them
                 values = (f"{name}={grid.values[name][0]!r}" for name in missing)
                 call = ", ".join(filter(None, (target.arguments, *values)))

@@ -36,7 +36,7 @@ def locate(
     file or model, or if several models have that name. `may_be_gone`: its file need not have it any
     more."""
     name = _NAME.match(text)
-    if name and not name[1].endswith(".py"):
+    if name and not name[1].endswith(".py") and not Path(text).is_file():
         text = _in_full(options, name[1], text[name.end() :])
     try:
         target, selector = parse_selected(text) if selects else (parse_target(text), Selector())
