@@ -6,6 +6,7 @@ import collections.abc
 import contextlib
 import importlib
 import inspect
+import linecache
 import operator
 import re
 import shlex
@@ -187,11 +188,12 @@ class Call:
 
     def lacking(self, error):
         """(reason, names of the missing arguments), if a class was called without arguments and
-        failed because a base class needs some; (None, []) for any other exception."""
+        failed because a base class needs some, or a call because a function looks up by its name
+        what it takes by `**kwargs`; (None, []) for any other exception."""
         is_short = isinstance(error, TypeError) and MISSING_ARGUMENTS.search(str(error))
-        if not isinstance(self.function, type) or not self.text.endswith("()"):
-            return None, []
-        for kind in self.function.__mro__ if is_short or type(error) in LOOK_UP_ERRORS else ():
+        is_bare = isinstance(self.function, type) and self.text.endswith("()")
+        of_a_base = is_bare and (is_short or type(error) in LOOK_UP_ERRORS)
+        for kind in self.function.__mro__ if of_a_base else ():
             try:
                 signature = inspect.signature(vars(kind)["__init__"])
             except (KeyError, TypeError, ValueError):
@@ -202,6 +204,10 @@ class Call:
                 return text, names
             if names or not takes_any(signature):
                 break
+        with contextlib.suppress(TypeError, ValueError):
+            name, where = keyword_lacking(error)
+            if name and takes_any(inspect.signature(self.function)):
+                return f"{self.job.build.callable or self.text} needs {name} ({where})", [name]
         return None, []
 
     def variables(self):
@@ -296,6 +302,23 @@ def required(parameters):
     """Those that have no default."""
     several = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
     return [p for p in parameters if p.default is p.empty and p.kind not in several]
+
+
+def keyword_lacking(error):
+    """The name that a function looked up in vain in its `**kwargs`, and where; (None, None) for an
+    exception that is none of that."""
+    trace = error.__traceback__ if type(error) is KeyError else None
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    if trace is None or not trace.tb_frame.f_code.co_flags & inspect.CO_VARKEYWORDS:
+        return None, None
+    code, (name,) = trace.tb_frame.f_code, error.args
+    place = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)
+    given = code.co_varnames[place]
+    line = linecache.getline(code.co_filename, trace.tb_lineno)
+    if type(name) is not str or not re.search(rf"\b{given}(\[|\.pop\()\W*{name}\b", line):
+        return None, None
+    return name, f"{relative(code.co_filename)}:{trace.tb_lineno}"
 
 
 def imported_for_types(function, name):
