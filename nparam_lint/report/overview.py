@@ -17,6 +17,7 @@ from nparam_lint.report.budget_outcomes import is_empty, total_of, worst
 from nparam_lint.report.style import MARK_TONES, first, plural, rounded, share
 
 _MODELS = 10  # without -v
+_LINES, _LINES_BESIDE = 20, 14  # without -v: of models, and of these beside some not counted
 _IN_FULL = 3  # of so few, all that is known is told
 _NAMES = 3
 _OTHERWISE = " by default, not as "  # of a value that is not the repository's
@@ -35,12 +36,14 @@ _NOUNS = {  # of the kinds of ways, in the order in which they are shown
 class Group(Struct):
     """A model that stands for itself: what it is called, and each way in which it was counted.
     `parts`: targets of the models inside it, and how it builds them, where that is known.
-    `part_of`: the models that contain it, none of which could be counted."""
+    `part_of`: the models that contain it, none of which could be counted. `copies`: how many more
+    of its name and counts there are in other files, which are not listed."""
 
     target: str
     ways: list[ModelReport] = field(default_factory=list)
     parts: dict[str, Inside | None] = field(default_factory=dict)
     part_of: tuple[str, ...] = ()
+    copies: int = 0
 
     @property
     def name(self) -> str:
@@ -150,8 +153,13 @@ def overview(
             is_named = any(way.bare in report.named for way in group.ways)
             return not is_named, "/" in group.target, -group.largest
 
-        ordered = sorted(groups, key=rank)
-    most = len(ordered) if options.verbose else _MODELS
+        ordered = []
+        for same in grouped(
+            sorted(groups, key=rank), lambda group: (group.name, group.mark, *sorted(group.totals))
+        ).values():
+            ordered.append(same[0])
+            same[0].copies = len(same) - 1
+    most = len(ordered) if options.verbose else _fitting(ordered, report)
     hidden, is_brief = ordered[most:], not options.verbose and len(ordered) > _IN_FULL
     lines = (
         (group.target.partition("::")[0], line)
@@ -173,6 +181,20 @@ def overview(
     return listing, Text(more, "dim")
 
 
+def _fitting(groups: Sequence[Group], report: Report) -> int:
+    """How many models the first screen has lines for, below the paths of their files."""
+    most, paths = _LINES_BESIDE if report.skipped else _LINES, set[str]()
+    for number, group in enumerate(groups[:_MODELS]):
+        paths.add(group.target.partition("::")[0])
+        if number + 1 + len(paths) > most:
+            return number
+    return _MODELS
+
+
+def _copies(group: Group) -> list[str]:
+    return [f"also in {plural(group.copies, 'other file')}"] if group.copies else []
+
+
 def _line(group: Group) -> ListingLine:
     """All that it is counted as, and the first place where it is built."""
     ways = sorted(group.ways, key=lambda way: list(_NOUNS).index(_kind(way, group.target)))
@@ -181,7 +203,7 @@ def _line(group: Group) -> ListingLine:
         group.mark,
         group.name,
         after=f"{group.largest:,}" if len(group.totals) == 1 else _range(group.totals),
-        verdict=", ".join(first(places, 1)),
+        verdict=", ".join([*first(places, 1), *_copies(group)]),
         tone=MARK_TONES[group.mark],
     )
 
@@ -243,6 +265,7 @@ def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
         if commands:
             shown = ", ".join(commands if verbose else first(commands, _PLACES))
             lines.append(("", f"(as in {shown})"))
+    lines += [("", f"({copies})") for copies in _copies(group)]
     if group.part_of:
         names = first([user.partition("::")[2] for user in group.part_of], _PLACES)
         lines.append(("", f"(a part of {', '.join(names)}, not counted)"))
