@@ -36,6 +36,8 @@ _IS_NO_MODEL = late_pattern(
     r"(?:Loss|Criterion|Metric|Transforms?|Augment\w*|Sampler|Scheduler)$"
     r"|(?:^|[/_])(?:loss|losses|criterions?|criteria|metrics?|augment\w*)(?:/|\.py)"
 )
+# Of a way that is a command: with its words there is no room for why it failed.
+_COMMAND = late_pattern(r"^\S+:1: (python \S+)(?: .+?)?(?= raised |: )")
 _ALIKE = 3  # names of models with the same reason
 _SAID = {  # of models that were not counted, by cause
     "arguments_missing": "need arguments",
@@ -162,7 +164,8 @@ def _by_reason(skipped: Skipped, verbose: int) -> Skipped:
     for (path, reason), items in grouped(skipped, place_and_reason).items():
         names = [target.partition("::")[2] for target, _ in items]
         names = names if verbose else first(names, _ALIKE)
-        reason = reason if verbose else elide_end(reason, _LONGEST)
+        if not verbose:
+            reason = elide_end(_COMMAND.sub(r"\1", reason), _LONGEST)
         lines.append((f"{path}::{', '.join(names)}", replace(items[0][1], reason=reason)))
     return lines
 

@@ -196,11 +196,20 @@ def left_out(path, line, names):
     if len(run.failures) > MOST or any(isinstance(scope.get(name), module) for name in names):
         raise ScriptEnds from error
     why = describe(error)
-    before = loss_behind(error)
+    before = loss_followed(error)
     loss = before or Loss(why, place, missing_package(error), f"{place}: {why}")
     lost = placeholder(place, place, loss)
     run.forgotten = forget_rest(error, line, lost)
     return lost
+
+
+def loss_followed(error):
+    """The Loss that an exception follows from, or of what its message shows a placeholder of."""
+    if loss := loss_behind(error):
+        return loss
+    text = describe(error)
+    shown = (p for p in STATE.placeholders.values() if f"<class '{p.__name__}'>" in text)
+    return next((each.nparam_loss for each in shown), None)
 
 
 def unknown(value, lost):
