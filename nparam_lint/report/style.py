@@ -67,7 +67,9 @@ _SHORTER = (
         ),
         r"\g<file> failed: \g<why>",
     ),
-    # Of a factory that raised what has a place of its own, it is that place that matters;
+    # What a download would write, and why it may not, is no matter;
+    (late_pattern(r"(needs to download .+?): \w+: .*"), r"\1"),
+    # of a factory that raised what has a place of its own, it is that place that matters;
     (late_pattern(r"^\S+:\d+: [\w.]+\([^()]*\) raised (?=\S+:\d+: )"), ""),
     (late_pattern(rf" raised {_ABSENT}"), ": there is no "),
     (late_pattern(_ABSENT), "there is no "),
