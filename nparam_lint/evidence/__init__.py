@@ -70,7 +70,7 @@ class Evidence(Struct, frozen=True):
     with the names of `file`, a Python file of the project. `rank`: the lower, the nearer to how the
     repository uses the model: configs and sizes, then scripts, then texts, then tests. `key`: the
     same for what builds the same; None: nothing else does. `run`: what builds it, if that is a
-    script."""
+    script. `is_guess`: nothing says that it does, so that a failure tells nothing of the model."""
 
     target: Target
     way: Way
@@ -79,6 +79,7 @@ class Evidence(Struct, frozen=True):
     rank: int = 0
     key: Hashable = None
     run: CommandRun | None = None
+    is_guess: bool = False
 
     @property
     def as_run(self) -> Evidence | None:

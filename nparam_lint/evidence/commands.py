@@ -38,8 +38,9 @@ _REST = (
     r"|[^\n\\;|&>`]|\\[;&|>]|\\[ \t]*(?:#[^\n]*)?\n?)"
 )
 _COMMAND = late_pattern(
-    r"(?:\b(?:python3?|torchrun|launch|deepspeed|srun|(?:uv|poetry|pdm|rye)[ \t]+run)\b"
-    rf"(?:{_IN_LINE}\\[ \t]*\n){{0,4}}?{_IN_LINE}|(?<!\S)(?=\./[\w./-]+\.py\b))"
+    r"(?:\b(?:python3?|torchrun|launch|deepspeed|srun|composer"
+    r"|(?:uv|poetry|pdm|rye|lightning|fabric)[ \t]+run)\b"
+    rf"(?:{_IN_LINE}\\[ \t]*\n){{0,24}}?{_IN_LINE}|(?<!\S)(?=\./[\w./-]+\.py\b))"
     r"(?:(?<![\w./-])((?:\$[{(]?\w+[)}]?/)?[\w./-]+\.py)\b|"
     r"[ \t]-m[ \t]+(?!torch\.|deepspeed\.|accelerate\.)(\w+(?:\.\w+)+|\w+(?![^\n]*\.py\b)))"
     rf"({_REST}*)"
@@ -102,7 +103,9 @@ _OR_ELSE = late_pattern(r"\$\{(\w+):?[-=]([^{}]*)\}")
 _VALUE = late_pattern(r"[^-]|-\.?\d|$")
 _EXPORTED = late_pattern(r"^[ \t]*export[ \t]+(\w+)\b", re.MULTILINE)
 _BEFORE = late_pattern(r"(\b\w+=\S+[ \t]+)+$")  # a command: `WIDTH=8 python train.py`
-_LAUNCHER = late_pattern(r"(?:torchrun|launch|deepspeed|distributed\.run)\b")
+_LAUNCHER = late_pattern(
+    r"(?:torchrun|launch|deepspeed|distributed\.run|composer|(?:lightning|fabric)[ \t]+run)\b"
+)
 _LARGE = 400_000
 _LARGE_PLAIN = 20_000  # of what is only text: what is longer is a log
 _DEEP = 3  # shell scripts that call each other

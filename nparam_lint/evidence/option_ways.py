@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from posixpath import basename, normpath, splitext
 from typing import TYPE_CHECKING, NamedTuple
 
-from nparam_lint.discover.syntax import dotted_name, flat, tail
+from nparam_lint.discover.syntax import dotted_name, flat, tail, text_of
 from nparam_lint.evidence.commands import Command
 from nparam_lint.evidence.config_libraries import TAKES, composed_as_said, composes
 from nparam_lint.evidence.options import (
@@ -24,6 +24,7 @@ from nparam_lint.evidence.options import (
     given_by_options,
     holds_others,
     is_group,
+    keyword,
     lacks_value,
     parsed_names,
     takes_rest,
@@ -36,6 +37,7 @@ from nparam_lint.evidence.options import (
     words_for,
 )
 from nparam_lint.evidence.statements import (
+    NOT_REACHED,
     NoWay,
     calls_in,
     loads,
@@ -53,7 +55,6 @@ if TYPE_CHECKING:
     from nparam_lint.discover.name_resolution import Symbol
     from nparam_lint.evidence.call_cuts import Cut
     from nparam_lint.evidence.file_names import FileNames
-    from nparam_lint.evidence.literal_tables import Entry
     from nparam_lint.evidence.named_models import ChosenModel
     from nparam_lint.evidence.places import SourceText
     from nparam_lint.ground.notation import Target
@@ -337,7 +338,7 @@ class OptionWays:
                 is_read = self.search.decides(self.target, name)
             else:
                 is_read = name in self.names - self.naming
-            others = [*self.compared_with(name, option)]
+            others = [*self.compared_with(name, option), *self.reaching(name, option)]
             if is_read:
                 offered = () if RUN_SETTING.match(name) else self.values_beside(name, option)
                 keys = [*self.keys_for(name, option), *self.keys_in_files(name, option)]
@@ -363,6 +364,22 @@ class OptionWays:
         for text in tested(name, self.followed):
             if text not in (default_text(option), *given):
                 yield words_for(option, text)
+
+    def reaching(self, name: str, option: ast.Call) -> Iterator[tuple[str, ...]]:
+        """The words by which the call is reached that stands where an option has not its default,
+        `else: net = Small()`, and no command gives it another value: what is called there is what
+        the value is called, most likely."""
+        asked = (
+            node
+            for node in self.statements
+            if not isinstance(node, ast.If) or ast.unparse(node.body[0]) == NOT_REACHED
+        )
+        unreached = {*tested(name, [*asked])}
+        value = tail(dotted_name(self.call.func))
+        given = {self.value(name, by_option) for by_option in self.options_of_commands}
+        is_free = keyword(option, "choices") is None and value not in unreached
+        if is_free and default_text(option) in unreached and given <= unreached:
+            yield words_for(option, value)
 
     @cached_property
     def followed(self) -> list[ast.stmt]:
@@ -415,26 +432,46 @@ class OptionWays:
         return [word.rstrip("/").removesuffix(basename(folder)) + basename(path) for path in beside]
 
     def keys_for(self, name: str, option: ast.Call) -> Iterator[tuple[str, ...]]:
-        """The words for the other keys of a table that an option is one of: `SIZES[args.size]`,
-        `sizes_of(args.size)`."""
+        """The words for the other keys of a table that an option is one of, and for the other names
+        of sizes: `SIZES[args.size]`, `sizes_of(args.size)`, `Net(variant=args.size)`."""
         size_names, default = self.search.query.size_names, default_text(option)
         parts = [(self.home, part) for part in (*self.statements, self.call)]
         parts += [(self.search.file_calls(text.path), function) for text, function in self.called]
         for calls, node in ((calls, node) for calls, part in parts for node in ast.walk(part)):
-            entries: Sequence[Entry] = ()
+            keys: Sequence[str] = ()
             match node:
                 case ast.Subscript(ast.Name(table), ast.Attribute(attr=attribute)):
                     _, entries = size_names.global_table(calls.path, table) or ("", ())
-                case ast.Call(args=[ast.Attribute(attr=attribute)]):
-                    dotted = dotted_name(node.func)
-                    symbol = calls.resolve(dotted) if calls.is_bound(dotted) else None
-                    parameter = symbol and size_names.of(symbol.where, symbol.name)
-                    entries = parameter.entries if parameter else ()
-                case _:
-                    continue
-            keys = [entry.name for entry in entries] if attribute == name else []
+                    keys = [entry.name for entry in entries] if attribute == name else ()
+                case ast.Call():
+                    keys = self.sizes_given(calls, node, name)
             if default in keys:
                 yield from (words_for(option, key) for key in keys if key != default)
+
+    def sizes_given(self, calls: FileNames, call: ast.Call, option: str) -> Sequence[str]:
+        """The names of sizes that what is called has for the parameter that is given the value of
+        an option, with its default."""
+        values = [*enumerate(call.args), *((item.arg, item.value) for item in call.keywords)]
+        places = [
+            at for at, value in values if isinstance(value, ast.Attribute) and value.attr == option
+        ]
+        dotted = dotted_name(call.func)
+        symbol = calls.resolve(dotted) if places and calls.is_bound(dotted) else None
+        if symbol is None or symbol.kind == "outside":
+            return ()
+        size_names = self.search.query.size_names
+        qualname = f"{symbol.name}.__init__" if symbol.kind == "class" else symbol.name
+        sizes = size_names.of(symbol.where, qualname)
+        if sizes is None:
+            return ()
+        function = size_names.file(symbol.where).functions[qualname]
+        names = {
+            *places,
+            *(item.arg for at, item in enumerate(function.positional) if at in places),
+        }
+        usual = text_of(function.defaults.get(sizes.parameter))
+        known = [entry.name for entry in sizes.entries]
+        return [*known, *filter(None, [usual])] if sizes.parameter in names else ()
 
     def keys_in_files(self, name: str, option: ast.Call) -> Iterator[tuple[str, ...]]:
         """The same for the keys at the top of a config file that the script reads, in whatever case

@@ -84,10 +84,12 @@ class ScriptRuns:
                     is_default and target in self.built
                 ):
                     continue
-                position = way.position if way.kind == "config" else at
-                way_there = replace(way, position=position)
+                here = at or Position(script, 1, 1)
+                way_there = way if way.kind == "config" else replace(way, position=here)
                 key = target, script, run.command.words
-                yield number, Evidence(target, way_there, script, run.recipe(target), _RANK, key)
+                recipe, is_guess = run.recipe(target), at is None
+                found = Evidence(target, way_there, script, recipe, _RANK, key, is_guess=is_guess)
+                yield number, found
 
     def _ways(self, script: str) -> Iterator[tuple[Way, CommandRun]]:
         """What says how a script is run: its commands, and the config files that it reads; if none
@@ -120,10 +122,11 @@ class ScriptRuns:
         if not different and is_called and self.files.file_calls(script).is_script:
             yield Way("call", at), CommandRun(script, Command((), ""))
 
-    def _targets(self, script: str, commands: Mapping[str, str]) -> dict[Target, Position]:
+    def _targets(self, script: str, commands: Mapping[str, str]) -> dict[Target, Position | None]:
         """The models that a script may make, each with where it is called: those of which a way
-        there is known; those of which a call was not followed; else those that it, or the config of
-        a command, names, or that nothing says how to build. `commands`: their configs by places."""
+        there is known; those of which a call was not followed; else those that it, a command or its
+        config names; and, with no place, those that nothing says how to build. `commands`: their
+        configs by places."""
         known = {
             evidence.target: evidence.way.position
             for evidence in self.by_script[script]
@@ -133,9 +136,9 @@ class ScriptRuns:
         reached = {*self.files.discovery.tree.may_run_with(files)}
         called = {target: at for target, at in self.called.items() if at.path in reached}
         here = {target: at for target, at in called.items() if at.path == script}
-        targets = known | here or dict(islice(called.items(), _NAMED))
-        wholes = {target: at for target, at in targets.items() if str(target) not in self.parts}
-        targets = wholes or targets
+        every = known | here or dict(islice(called.items(), _NAMED))
+        wholes = {target: at for target, at in every.items() if str(target) not in self.parts}
+        targets: dict[Target, Position | None] = {**(wholes or every)}
         if known or script in self.files.followed or not commands:
             return targets
         names = self.files.file_calls(script).text.module_names & self.files.by_name.keys()
@@ -146,16 +149,18 @@ class ScriptRuns:
             for name in sorted(self.files.by_name.keys() & words):
                 named += self.files.by_name[name]
         looks_up = bool(_LOOKS_UP.search(self.files.query.text(script)))
-        every = self.files.query.commands.of(script)
-        said = [word for command in every for word in command.words]
+        all_commands = self.files.query.commands.of(script)
+        said = [word for command in all_commands for word in command.words]
         said_words = {part for word in said for part in re.findall(r"\w+", word)}
         likely = [t for t in self.unknown if t.location in reached or t.callable in said_words]
+        said_or_named = {*named, *(target for target in likely if target.callable in said_words)}
         groups = [(named, _NAMED), (likely, _LOOKED_UP)]
         if looks_up or not self.importing.isdisjoint(reached - {script}):
             groups.append((self.unknown, _NAMED))
         groups += [(self.wholes, _LOOKED_UP)] if looks_up else []
         few = (group for group, most in groups if len(group) <= most)
-        return dict.fromkeys(chain(*few), Position(script, 1, 1)) | targets
+        at = Position(script, 1, 1)
+        return {t: at if t in said_or_named else None for t in chain(*few)} | targets
 
     def _modules_named(self, script: str) -> Iterator[str]:
         """The files that commands of a script name as modules: `--config-module configs.large`."""

@@ -39,7 +39,7 @@ WITH_PARAMETERS = Ask(parameters=True)
 class Candidate(Struct):
     """A model that may be built: its target, where it is defined or declared, how it is built, and
     what is declared about it. `because`, `way`: see `ModelReport`; `instead_of`: of the run of a
-    whole script, what was told of it without that."""
+    whole script, what was told of it without that; `is_guess`: see `Evidence`."""
 
     target: Target
     position: Position
@@ -49,6 +49,7 @@ class Candidate(Struct):
     because: str = ""
     way: Way | None = None
     instead_of: Candidate | None = None
+    is_guess: bool = False
 
     @property
     def location(self) -> str:

@@ -153,8 +153,8 @@ def _needless_runs(
     candidates: Sequence[Candidate], answers: Mapping[int, _Measurement], left_out: set[int]
 ) -> set[int]:
     """The runs, in place of no way, that give what is told already, or fail after a way was told of
-    their script; and those that fail of a model that another command of it makes, or of one that
-    nothing says it makes, where it has made another."""
+    their script; and those that fail of a model that another command of it makes, that nothing says
+    it makes, or that it does not call, where it has made another."""
     needless: set[int] = set()
     totals: dict[Target, set[int]] = defaultdict(set)
     told_of: set[tuple[Target, str]] = set()  # targets with scripts, without runs
@@ -180,9 +180,9 @@ def _needless_runs(
         totals[target].add(answer.counts.total)
     for number in failed:
         target, script = candidates[number].target, candidates[number].build.recipe.file
-        way = candidates[number].way
-        is_guess = way is not None and (way.position.path, way.position.line) == (script, 1)
-        if (target, script) in made_by or (is_guess and script in made_any):
+        way, is_guess = candidates[number].way, candidates[number].is_guess
+        is_called = way is None or (way.position.path, way.position.line) != (script, 1)
+        if (target, script) in made_by or is_guess or (not is_called and script in made_any):
             needless.add(number)
     return needless
 

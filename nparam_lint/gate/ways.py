@@ -78,8 +78,9 @@ def with_ways(source: ProjectSource, selection: Selection) -> Selection:
         device = session.settings.for_file(target.location).device
         recipe = dataclasses.replace(evidence.recipe, file=evidence.file or evidence.recipe.file)
         build = Build("", recipe, device, is_way=bool(target.callable))
+        defined, is_guess = definitions.get(target, []), evidence.is_guess
         candidate = Candidate(
-            target, position, build, definitions=definitions.get(target, []), way=way
+            target, position, build, definitions=defined, way=way, is_guess=is_guess
         )
         candidates.append(candidate)
         if run := evidence.as_run:

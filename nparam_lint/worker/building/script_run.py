@@ -93,13 +93,13 @@ def is_early(exit):
 
 
 def cause_of(failures):
-    """Of (line, error) the error that kept a script from its model: what the last of those follows
-    from that needed a value. A package that is missing seldom does."""
-    for _, error in reversed(failures):
-        if loss := loss_followed(error):
-            firsts = (e for at, e in failures if (at, describe(e)) == (loss.line, loss.why))
-            return next(firsts, error)
-    others = (error for _, error in failures if not missing_package(error))
+    """Of (line, error) the error that kept a script from its model: what the last of them follows
+    from, or else the first. A package that is missing seldom does."""
+    errors = [error for _, error in failures if not isinstance(error, SystemExit)]
+    if loss := loss_followed(errors[-1]) if errors else None:
+        firsts = (e for at, e in failures if (at, describe(e)) == (loss.line, loss.why))
+        return next(firsts, errors[-1])
+    others = (e for _, e in failures if not (loss_followed(e) or missing_package(e)))
     return next(others, failures[0][1])
 
 
