@@ -261,6 +261,11 @@ def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
         remarks.sort(key=lambda note: _OTHERWISE not in note)
         otherwise = sum(_OTHERWISE in note for note in remarks)
         remarks = remarks if verbose else first(remarks, max(_PLACES, otherwise))
+        # Each is of a way of its own, of which the first stands for the count.
+        chosen = [note for note in remarks if note.startswith("with ")]
+        is_plain = any(not way.note.startswith("with ") for way in told)
+        others = chosen if is_plain else chosen[1:]
+        remarks = [f"also {note}" if note in others else note for note in remarks]
         lines += [("", f"({note})") for note in remarks]
         if commands:
             shown = ", ".join(commands if verbose else first(commands, _PLACES))

@@ -60,6 +60,7 @@ _SHORTER = (
         ),
         r"\g<name> comes from \g<of> (\g<file>:\g<line>), which is not run",
     ),
+    (late_pattern(r"\b(\w+) comes from \1 \(([^()]+)\)"), r"\1 comes from \2"),
     (  # where the file has failed altogether, that is the reason
         late_pattern(
             r"NameError: name '(\w+)' is not defined \('\1' in (?P<file>[^:()]+): set at line \d+ "

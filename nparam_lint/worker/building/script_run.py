@@ -11,6 +11,7 @@ import random
 import signal
 import sys
 import types
+from multiprocessing.process import BaseProcess
 from traceback import walk_tb
 
 from ...ground.script_words import FAILS_HERE, FIRST_OF
@@ -210,6 +211,8 @@ class ScriptRun:
             (random, "seed", noting_seed(random.seed)),
             (self.torch, "manual_seed", noting_seed(self.torch.manual_seed)),
             (self.torch.multiprocessing, "spawn", spawn),
+            (BaseProcess, "start", self.in_this_process(BaseProcess.start)),
+            (BaseProcess, "join", lambda process, timeout=None: None),
             (argparse.ArgumentParser, "_get_value", known_value),
             (sys, "argv", [self.path, *map(self.from_folder, words)]),
         ]
@@ -256,6 +259,19 @@ class ScriptRun:
             (loader, "__iter__", ending(loader.__iter__)),
             (optimizer, "__init__", ending(optimizer.__init__)),
         ]
+
+    def in_this_process(self, start):
+        """What starts a process, or does its work here if that is the project's."""
+
+        @functools.wraps(start)
+        def run_or_start(process):
+            self.end_with()
+            work = getattr(process, "_target", None) or type(process)
+            name = getattr(work, "__module__", "")
+            is_own = name == "__main__" or is_ours(sys.modules.get(name))
+            return process.run() if is_own else start(process)
+
+        return run_or_start
 
     def note_absence(self, place, error):
         """Note the line that asks for files that are not there: the script may go on without."""
