@@ -193,9 +193,15 @@ def _next_step(report: Report) -> Iterator[Block]:
     """How to declare a budget, told with the largest model counted; only where none is declared."""
     if report.error or not report.models or report.shard or not is_undeclared(report):
         return
-    # It has parameters, and a docstring of the project to write them in.
+    # It has parameters, and a docstring of the project to write them in; and if it has its defaults,
+    # no call of the project may make another of it.
+    otherwise = {failed.target for failed in report.failed_ways}
     models = [
-        m for m in report.models if total_of(m) and m.target.startswith(f"{m.position.path}::")
+        m
+        for m in report.models
+        if total_of(m)
+        and m.target.startswith(f"{m.position.path}::")
+        and (m.way or m.bare not in otherwise)
     ]
     best = max(models, key=lambda m: (m.top_level, total_of(m)), default=None)
     if best is None:

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured
-from nparam_lint.gate.report import Inside, ModelReport, Report
+from nparam_lint.gate.report import FailedWay, Inside, ModelReport, Report
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.report import Column, Listing, ListingLine, Options, Row, Table, Text
 from nparam_lint.report.budget_outcomes import is_empty, total_of, worst
@@ -37,13 +37,15 @@ class Group(Struct):
     """A model that stands for itself: what it is called, and each way in which it was counted.
     `parts`: targets of the models inside it, and how it builds them, where that is known.
     `part_of`: the models that contain it, none of which could be counted. `copies`: how many more
-    of its name and counts there are in other files, which are not listed."""
+    of its name and counts there are in other files, which are not listed. `failed`: the first way
+    in which the project builds it, where each of them failed."""
 
     target: str
     ways: list[ModelReport] = field(default_factory=list)
     parts: dict[str, Inside | None] = field(default_factory=dict)
     part_of: tuple[str, ...] = ()
     copies: int = 0
+    failed: FailedWay | None = None
 
     @property
     def name(self) -> str:
@@ -87,7 +89,10 @@ def groups_of(report: Report, models: Sequence[ModelReport]) -> list[Group]:
             groups[bare] = Group(bare, [model], parts)
     targets = groups.keys() | {m.bare for m in report.models if total_of(m) is not None}
     instances = grouped(report.inside, lambda inside: id(inside.model))
+    failed = grouped(report.failed_ways, lambda failed: failed.target)
     for group in groups.values():
+        if all(way.way is None for way in group.ways):
+            group.failed = next(iter(failed.get(group.target, ())), None)
         group.parts |= {
             inside.row.target: inside for inside in instances.get(id(group.ways[0]), ())
         }
@@ -191,8 +196,11 @@ def _fitting(groups: Sequence[Group], report: Report) -> int:
     return _MODELS
 
 
-def _copies(group: Group) -> list[str]:
-    return [f"also in {plural(group.copies, 'other file')}"] if group.copies else []
+def _besides(group: Group) -> list[str]:
+    """What is said of a model besides how it was built."""
+    failed = f"not as {group.failed.way.position} builds it, which failed" if group.failed else ""
+    copies = f"also in {plural(group.copies, 'other file')}" if group.copies else ""
+    return [*filter(None, (failed, copies))]
 
 
 def _line(group: Group) -> ListingLine:
@@ -203,7 +211,7 @@ def _line(group: Group) -> ListingLine:
         group.mark,
         group.name,
         after=f"{group.largest:,}" if len(group.totals) == 1 else _range(group.totals),
-        verdict=", ".join([*first(places, 1), *_copies(group)]),
+        verdict=", ".join([*first(places, 1), *_besides(group)]),
         tone=MARK_TONES[group.mark],
     )
 
@@ -270,7 +278,7 @@ def _rows(group: Group, verbose: int) -> list[tuple[str, str]]:
         if commands:
             shown = ", ".join(commands if verbose else first(commands, _PLACES))
             lines.append(("", f"(as in {shown})"))
-    lines += [("", f"({copies})") for copies in _copies(group)]
+    lines += [("", f"({words})") for words in _besides(group)]
     if group.part_of:
         names = first([user.partition("::")[2] for user in group.part_of], _PLACES)
         lines.append(("", f"(a part of {', '.join(names)}, not counted)"))
