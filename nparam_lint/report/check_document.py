@@ -138,7 +138,8 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
     """Of models with a broken budget, of those that one edit broke the first; and of the largest
     that stand for themselves, as far as they were asked for. Where something is declared, without
     -v, of what declares it, and of a few."""
-    is_first = is_undeclared(report)
+    is_first, users = is_undeclared(report), report.containment.users
+    counted = {model.bare for model in report.models if total_of(model) is not None}
     every = is_first or bool(options.verbose)
     tables: dict[tuple[ModuleRow, ...], ModelReport] = {}
     names: set[str] = set()
@@ -147,6 +148,9 @@ def _tables(report: Report, options: Options) -> Iterator[Section]:
         if isinstance(measured, Measured) and sum(row.total > 0 for row in measured.modules) > 1:
             name = model.bare
             is_asked = model.top_level and not model.because and (every or model.declared)
+            # Of a part of models that could not be counted, the first screen has the count alone.
+            is_part = counted.isdisjoint(users.get(name, [name]))
+            is_asked = is_asked and bool(options.verbose or model.declared or not is_part)
             is_new = is_asked and name not in names and measured.modules not in tables
             if is_new or _is_broken(model):
                 tables.setdefault(measured.modules, model)
@@ -193,8 +197,8 @@ def _next_step(report: Report) -> Iterator[Block]:
     """How to declare a budget, told with the largest model counted; only where none is declared."""
     if report.error or not report.models or report.shard or not is_undeclared(report):
         return
-    # It has parameters, and a docstring of the project to write them in; and if it has its defaults,
-    # no call of the project may make another of it.
+    # It has parameters, and a docstring of the project to write them in; if it has its defaults, no
+    # call of the project may make another of it.
     otherwise = {failed.target for failed in report.failed_ways}
     models = [
         m

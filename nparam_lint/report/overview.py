@@ -17,7 +17,7 @@ from nparam_lint.report.budget_outcomes import is_empty, total_of, worst
 from nparam_lint.report.style import MARK_TONES, first, plural, rounded, share
 
 _MODELS = 10  # without -v
-_LINES, _LINES_BESIDE = 20, 14  # without -v: of models, and of these beside some not counted
+_LINES, _LINES_BESIDE = 20, 12  # without -v: of models, and of these beside some not counted
 _IN_FULL = 3  # of so few, all that is known is told
 _NAMES = 3
 _OTHERWISE = " by default, not as "  # of a value that is not the repository's
@@ -198,7 +198,7 @@ def _fitting(groups: Sequence[Group], report: Report) -> int:
 
 def _besides(group: Group) -> list[str]:
     """What is said of a model besides how it was built."""
-    failed = f"not as {group.failed.way.position} builds it, which failed" if group.failed else ""
+    failed = f"{group.failed.way.position} failed" if group.failed else ""
     copies = f"also in {plural(group.copies, 'other file')}" if group.copies else ""
     return [*filter(None, (failed, copies))]
 
