@@ -87,6 +87,7 @@ _BUILD = r"(?:build|make|create|instantiate|construct|init|get)(?:_?(?:model|net
 _BUILDS = late_pattern(rf"{_BUILD}$")
 _RETURNED = late_pattern(rb"return[ \t]+(?:\w+\.)*([A-Z]\w*)[ \t\r]*$", re.MULTILINE)
 _ALIAS = late_pattern(rb"\b(\w+)[ \t]+as[ \t]+(\w+)")
+_QUOTED = r"['\"]([\w.-]+)['\"]"
 _BUILDER = late_pattern(rf"def {_BUILD}\(\s*self\b".encode())
 CLASS_TEXT = late_pattern(rb"class(?<![^\n]class)\s+(\w+)[^\n]*\n(?:(?:[ \t#)][^\n]*)?\n)*")
 
@@ -317,8 +318,11 @@ class CallSearch:
     @cached_method
     def texts_compared(self, target: Target, option: str) -> list[str]:
         """The texts that what makes a model compares an option with."""
-        pattern = rf"\.{re.escape(option)}\s*==\s*(['\"])([\w.-]+)\1"
-        return [*dict.fromkeys(text for _, text in re.findall(pattern, self.text_of(target)))]
+        value = r"(?:'[\w.-]+'|\"[\w.-]+\")"
+        several = rf"[\[({{]\s*{value}(?:\s*,\s*{value})*\s*,?\s*[\])}}]"
+        compared = rf"\.{re.escape(option)}\s*(?:==\s*{value}|\bin\s*{several})"
+        tests = re.findall(compared, self.text_of(target))
+        return [*dict.fromkeys(text for test in tests for text in re.findall(_QUOTED, test))]
 
     def has_argument(self, target: Target, name: str) -> bool:
         return any(parameter.name == name for parameter in self.query.parameters_of(target))

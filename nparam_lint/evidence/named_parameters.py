@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 _KIND = "name|variant|arch|architecture|size|flavou?r|version|type|id|preset|depth"
 _OBJECT = "model|net|network|backbone|encoder|vit|llm|config|cfg|key"
 # Such a name is enough; the name of an object is not.
-KIND_OF_NAME = rf"(?:(?:(?:{_OBJECT}|arch)_?)?(?:{_KIND})|scale|(?:{_OBJECT})_(?:config|cfg))"
+KIND_OF_NAME = rf"(?:(?:(?:{_OBJECT}|arch)_?)?(?:{_KIND})|scale|(?:{_OBJECT})_(?:config|cfg|mode))"
 _NAMES_SIZE = late_pattern(rf"(?:{KIND_OF_NAME}|{_OBJECT})$")
 _TEXT = late_pattern(r"\b(str|Literal)\b")
 _OBJECTS = frozenset(_OBJECT.split("|"))

@@ -31,8 +31,11 @@ _SIZE_IN_NAME = late_pattern(  # of `yoloe-11m` it is another m
     r"(?<![A-Za-z0-9.])(?<!yoloe-)(?P<number>[0-9]+(?:[._p][0-9]+)?)(?P<suffix>[mMbB])(?![A-Za-z0-9])"
 )
 _OF_EXPERTS = late_pattern(r"moe|expert", re.IGNORECASE)  # beside the size of the dense model
+WITH_ITS_CLASSES = ", with the classes of its data"
 _ROUNDED = Fraction(3, 2)
 _FAR = Fraction(4)
+_NEAR = Fraction(101, 100)
+_ROUGH = Fraction(1, 1000)  # of a count, that its last digit leaves open
 _LONG = 10_000  # what is no other number by chance
 _ROUNDED_UP = Fraction(1005, 1000)
 # Folders, headings and heads of columns: the model in the row is often a part of what is counted.
@@ -105,7 +108,11 @@ class CountVerdict:
         same name."""
         model, count = self.models[0], self.count
         near = self.names.of_family(model.name)
-        near += self.names.beside(model) if model.is_named_by_class else []
+        # What a script builds of the class may be of a size, too.
+        called = [
+            m for m in self.names.models if m.is_called and m.report.bare == model.report.bare
+        ]
+        near += self.names.beside(model) if model.is_named_by_class else called
         if count.is_name:
             near += self.names.of_heading(next(iter(count.names), ""), count.above)
         return near
@@ -138,17 +145,24 @@ class CountVerdict:
         if _INFERENCE.search(count.text) and measures.is_fused(self.bounds, model.measured):
             return self._of(model, "right", self.binding.strength)
         texts = (*count.cells, *count.above[:1])
-        if amount := measures.with_classes_of(texts, self.bounds, model.measured):
-            because = f"{self.binding.because}, with the classes of its data"
-            right = self._of(model, "right", "likely")
-            return replace(right, actual=amount, because=because)
+        because = self.binding.because + WITH_ITS_CLASSES
+        of_data = measures.with_classes_of(texts, model.measured)
+        for amount in of_data:
+            if any(amount in admitted for admitted in self.bounds):
+                right = self._of(model, "right", "likely")
+                return replace(right, actual=amount, because=because)
+        # What was not counted, or not in the way in which the project builds it, may fit.
+        is_unknown = self.names.has_namesake(model) or self.names.are_only_defaults(self.models)
+        if len(of_data) == 1 and self._off(of_data[0]) < self._distance(model):
+            is_far = not any(is_about(of_data[0], b.declared or 0, _FAR) for b in self.bounds)
+            wrong = self._of(model, "wrong", "likely")
+            wrong = replace(wrong, actual=of_data[0], because=because)
+            return None if confirms or is_unknown or is_far else wrong
         explanation = self._explanation(model)
         if not explanation and self._is_far(model) and self._is_of_network(model):
             return None  # "a 260K parameter model with RMSNorm"
         if not explanation and model.is_named_by_class and not self._is_of_task(model):
             return None  # a detector that is called by its backbone
-        # What was not counted, or not in the way in which the project builds it, may fit.
-        is_unknown = self.names.has_namesake(model) or self.names.are_only_defaults(self.models)
         if not explanation and (confirms or (is_unknown and not count.definition)):
             return None
         if self._is_clear(model, near) and not measures.is_of_other_form(explanation):
@@ -162,7 +176,7 @@ class CountVerdict:
     def _explanation(self, model: NamedModel) -> str:
         """Which other count of a model, or whose, this is."""
         count, confirms = self.count, self.binding.confirms
-        if count.of_larger and confirms:
+        if (count.of_larger and confirms) or self._is_rough(model):
             return ""
         explain = measures.mebi_for_million if confirms else measures.fitting_measure
         explanation = explain("this", self.bounds, model.measured)
@@ -170,6 +184,16 @@ class CountVerdict:
             return explanation
         other = self._fitting(self.names.beside(model))
         return f"{OF_ANOTHER}{other.name} has" if other else ""
+
+    def _is_rough(self, model: NamedModel) -> bool:
+        """Whether a number of two or three digits is so near to what a model has that some part of
+        the model makes up for it by chance."""
+        amount = model.amount(self.count) or 0
+        return any(
+            is_about(amount, b.declared or 0, _NEAR)
+            and (b.high or 0) - (b.low or 0) > amount * _ROUGH
+            for b in self.bounds
+        )
 
     def _is_far(self, model: NamedModel) -> bool:
         amount = model.amount(self.count) or 0
@@ -183,7 +207,9 @@ class CountVerdict:
         return is_larger and model.report.bare in self.names.inside
 
     def _distance(self, model: NamedModel) -> int | Fraction:
-        amount = model.amount(self.count) or 0
+        return self._off(model.amount(self.count) or 0)
+
+    def _off(self, amount: int) -> int | Fraction:
         return min(abs(amount - (admitted.declared or 0)) for admitted in self.bounds)
 
     # --- whether a wrong count is certainly about a model -----------------------------------------

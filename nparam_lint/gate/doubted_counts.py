@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from nparam_lint.count.measured import Measured
 from nparam_lint.gate import measures
-from nparam_lint.gate.count_verdicts import OF_ANOTHER, is_about
-from nparam_lint.gate.model_names import THE_ONLY, name_key
+from nparam_lint.gate.count_verdicts import OF_ANOTHER, WITH_ITS_CLASSES, is_about
+from nparam_lint.gate.model_names import BUILT_BELOW, THE_ONLY, name_key
 from nparam_lint.gate.report import StatedOutcome
 from nparam_lint.ground.grouping import grouped
 from nparam_lint.ground.paths import CONFIG_SUFFIXES
@@ -65,10 +65,13 @@ def doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
             headings.update([o.count.above] if o.strength == "certain" else [])
 
     naming = {table_of(o) for o in rows if o.because != THE_ONLY}
+    below = {o.count.readings for o in outcomes if o.because == BUILT_BELOW}
     is_only_told = any(o.verdict == "right" and o.because == THE_ONLY for o in outcomes)
 
     def told(o: StatedOutcome) -> StatedOutcome:
         is_guess = o.verdict == "wrong" and o.because == THE_ONLY and not o.explanation
+        if o.verdict == "wrong" and o.because == BUILT_BELOW and len(below) > 1:
+            return StatedOutcome(o.position, o.count)  # one of them may be about what is built
         if is_guess and (is_only_told or (o.count.is_name and table_of(o) in naming)):
             return StatedOutcome(o.position, o.count)
         heading = o.count.above[:1] if o.count.is_name else o.count.names[2:3]
@@ -84,6 +87,7 @@ def doubted(of_file: Iterable[StatedOutcome]) -> list[StatedOutcome]:
         headings = right.get((o.model.target, o.count.selector, o.name))
         is_of_other_data = _data_of(o) in table.other_data
         is_of_other_data |= bool(headings and o.count.above not in headings)
+        is_of_other_data &= not o.because.endswith(WITH_ITS_CLASSES)
         is_of_variant = headings is not None or table.is_fused or is_of_other_data
         is_of_variant |= is_in_table and table.tells_apart(o)
         if is_of_variant or (is_in_table and table.is_of_others):

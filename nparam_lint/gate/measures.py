@@ -193,14 +193,12 @@ def is_data(text: str) -> bool:
     return _DATA_SET.search(text) is not None
 
 
-def with_classes_of(
-    texts: Iterable[str], bounds: Sequence[Bounds], measured: Measured
-) -> int | None:
-    """What the model has with the classes of a data set that texts name, if the number is that."""
+def with_classes_of(texts: Iterable[str], measured: Measured) -> list[int]:
+    """What the model has with the classes of the data sets that texts name, if it was built with
+    other ones."""
     named = {n for text in texts for n, pattern in _DATA.items() if pattern.search(text)}
     every = _with_classes(measured) if named else {}
-    amounts = (amount for classes, amount in every.items() if classes in named)
-    return next((n for n in amounts if any(n in admitted for admitted in bounds)), None)
+    return [amount for classes, amount in every.items() if classes in named]
 
 
 def _with_classes(measured: Measured) -> dict[int, int]:

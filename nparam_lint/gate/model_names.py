@@ -79,6 +79,7 @@ _COMPOUND = late_pattern(
 )
 _ARTICLE = late_pattern(r"\b(?:an?|another|our|the|this)\s*$", re.IGNORECASE)
 _IS = late_pattern(r"\b(?:is|are|was|were|be|as)\b", re.IGNORECASE)
+BUILT_BELOW = "the lines below build it"
 THE_ONLY = "it is the only model"
 # Of a model that is not as its defaults make it: "the large UNet", "with r=16", "UNet(width=8)".
 _OF_SIZE = rf"\b(?:{'|'.join(_SIZES)}|larger|smaller|bigger)\s+{{0}}\b"
@@ -193,6 +194,11 @@ class NamedModel(Struct, frozen=True):
         return not self.report.is_function and name_key(self.name) == name_key(
             called(self.report.target)
         )
+
+    @property
+    def is_called(self) -> bool:
+        """Whether a script, a test or a text calls it."""
+        return self.report.way is not None and self.report.way.kind == "call"
 
     @property
     def is_chosen(self) -> bool:
@@ -413,7 +419,7 @@ class ModelNames:
         is_of_other |= any(_named_beside(count.sentence[0], m)[1] for m in built or self.only)
         if built:
             confirms = is_of_other or len(built) > 1
-            return Binding(built, "likely", "the lines below build it", confirms)
+            return Binding(built, "likely", BUILT_BELOW, confirms)
         return Binding() if is_of_other else Binding(self.only, "likely", THE_ONLY)
 
     def _built_below(self, at: Position) -> list[NamedModel]:
@@ -454,8 +460,12 @@ class ModelNames:
             is_unsure = not named or _MARK.search(name) or _SMALL_VALUE.search(count.text)
             return Binding(models, "likely" if is_unsure else "certain", because)
         if count.of_larger:
-            wholes = [m for name in names[:1] for m in self._begun(name) if m.is_of_config]
-            because = f"its name begins like {next(iter(names), '')}"
+            name = next(iter(names), "")
+            because = f"its name begins like {name}"
+            if wholes := self._chosen_by(name):
+                because = f"{wholes[0].name} chooses it where it is built"
+            else:
+                wholes = [m for m in self._begun(name) if m.is_of_config]
             return Binding(wholes, "likely" if wholes else "", because, confirms=True)
         for name in names:
             if models := self._chosen_by(name):
@@ -644,7 +654,9 @@ def names_of(target: str, way: Way | None, call: str) -> Iterable[str]:
     names = dict.fromkeys((called(target), made, posixpath.basename(config), _stem(config), plain))
     if way or "(" in target:
         named = [way.name] if way and way.kind == "size" and way.name else []
-        names |= dict.fromkeys((*named, *_CHOICE.findall(call)))
+        named += _CHOICE.findall(call)
+        sizes = (f"{called(target)} {name}" for name in named if is_size(name))
+        names |= dict.fromkeys((*named, *sizes))
     return names
 
 

@@ -59,11 +59,16 @@ _VARIED = late_pattern(
     r"|compression|quanti\w+|precision)s?(?:\s*\(.*\))?",
     re.IGNORECASE,
 )
+# The count that is this project's, alone or beside that of the paper.
 _OWN = late_pattern(
-    r"""(?P<head>.+?)[\s,(\[]+(?:(?:paper|official|original|reported)\s*/\s*(?P<last>my|ours?|here|this)
-    |(?:my|ours?|here|this)\s*/\s*(?:paper|official|original|reported))[)\]]?""",
+    r"""(?P<head>.+?)[\s,(\[]+(?:
+    (?:paper|official|original|reported)(?:\s+model)?\s*[/,]\s*(?P<last>my|ours?|here|this)(?:\s+model)?
+    |(?P<first>my|ours?|here|this)(?:\s+model)?\s*[/,]\s*
+    (?:paper|official|original|reported)(?:\s+model)?
+    |ours)[)\]]?""",
     re.IGNORECASE | re.VERBOSE,
 )
+_BESIDE = late_pattern(r"/|,\s+")  # `4.5 / 28.6`, `8.30M, -`
 _SETTING = late_pattern(r"[A-Za-z_]\w*=[\w.]+(?:,\s*[A-Za-z_]\w*=[\w.]+)*")  # `width_mult=2.0`
 _CALLED = late_pattern(r"[A-Za-z][\w.-]*[0-9_][\w.-]*")
 _USAGE = late_pattern(
@@ -192,7 +197,7 @@ class _Table:
         for row, names in self._named_rows():
             cells = tuple(cell.text for cell in row)
             for n, part, of, unit in self.counted:
-                texts = cells[n].split("/") if of > 1 else [cells[n]]
+                texts = _BESIDE.split(cells[n]) if of > 1 else [cells[n]]
                 text = without_remark(texts[part].strip(_MARKS)) if len(texts) == of else ""
                 if readings := readings_of(text, unit):
                     count = _count(row[n], text, readings, self.head[n], names, self.above)
@@ -249,9 +254,9 @@ def _count_parts(head: str) -> list[tuple[int, int, str]]:
     """Which parts of a head are counts: the second of two in `FLOPs / params`; with their units."""
     if (unit := head_unit(head)) is not None:
         return [(0, 1, unit)]
-    if own := _OWN.fullmatch(head.strip()):  # beside what the paper says
-        unit = head_unit(own["head"])
-        return [] if unit is None else [(1 if own["last"] else 0, 2, unit)]
+    if own := _OWN.fullmatch(head.strip()):
+        unit, of = head_unit(own["head"]), 2 if own["first"] or own["last"] else 1
+        return [] if unit is None else [(1 if own["last"] else 0, of, unit)]
     parts = head.split("/")
     return [(n, len(parts), u) for n, p in enumerate(parts) if (u := head_unit(p)) is not None]
 
