@@ -53,7 +53,9 @@ _MAKES = late_pattern(r"^(?:create|build|make|get)_(?=\w{4})")  # `create_RepLKN
 # timm's `_patch16_224` of `ViT-B/16`, and `_224` of what is called without.
 _PATCHED = late_pattern(r"_?patch(_?[0-9]+)(?=_[0-9]{3}$|$)")
 _RESOLUTION = late_pattern(r"_(?:160|192|224|256|288|320|384|448|512)$")
-_OURS = late_pattern(r"\s*[(\[](?:ours?|new|this work)[)\]]|^ours?:\s*", re.IGNORECASE)
+_OURS = late_pattern(
+    r"\s*[(\[](?:(?:ours?|my)\b[^()\[\]]*|new|this work)[)\]]|^ours?:\s*", re.IGNORECASE
+)
 _SMALL_VALUE = late_pattern(r"[\w\]][:=]\s*[0-9]{1,3}$")  # of a key, which may count other things
 _FOR_INFERENCE = late_pattern(r"deploy(?:ed)?|merged?|fused?|re_?param\w*|inference(?:_mode)?")
 _MARK = late_pattern("[†‡§]")  # of another variant
@@ -331,6 +333,7 @@ class ModelNames:
         }
         self.models: list[NamedModel] = []
         self.by_key: dict[str, list[NamedModel]] = defaultdict(list)
+        sized: dict[str, list[NamedModel]] = defaultdict(list)  # by their classes and sizes
         self.by_path: dict[str, list[NamedModel]] = defaultdict(list)
         # By words that choose a model where it is built.
         self.by_word: dict[str, list[NamedModel]] = defaultdict(list)
@@ -354,6 +357,9 @@ class ModelNames:
                 shown = own if name and own.startswith(name) else name
                 for key in dict.fromkeys((name_key(name), name_key(plain))):
                     self.by_key[key].append(NamedModel(model, measured, shown))
+            for size in filter(is_size, _choices(model.way, measured.call)):
+                name = f"{called(model.target)} {size}"  # "MobileNetV3 (small)"
+                sized[name_key(name)].append(NamedModel(model, measured, name))
             for word in model.way.chosen_by if model.way else ():
                 self.by_word[name_key(word)].append(NamedModel(model, measured, word))
             location, _, name = model.target.partition("::")
@@ -363,6 +369,7 @@ class ModelNames:
             for path in dict.fromkeys(filter(None, paths)):
                 self.by_path[path].append(NamedModel(model, measured, paths[0]))
             self.models.append(NamedModel(model, measured, name.partition("(")[0] or location))
+        self.by_key = sized | self.by_key
         self.by_key.pop("", None)
         by_folder = grouped(self.models, lambda m: parent(m.report.bare.partition("::")[0]))
         self.by_folder = {
@@ -653,11 +660,14 @@ def names_of(target: str, way: Way | None, call: str) -> Iterable[str]:
     plain = _OF_RUN.sub("", _stem(config))
     names = dict.fromkeys((called(target), made, posixpath.basename(config), _stem(config), plain))
     if way or "(" in target:
-        named = [way.name] if way and way.kind == "size" and way.name else []
-        named += _CHOICE.findall(call)
-        sizes = (f"{called(target)} {name}" for name in named if is_size(name))
-        names |= dict.fromkeys((*named, *sizes))
+        names |= dict.fromkeys(_choices(way, call))
     return names
+
+
+def _choices(way: Way | None, call: str) -> list[str]:
+    """The name of a size, and the texts that a call gives."""
+    named = [way.name] if way and way.kind == "size" and way.name else []
+    return [*named, *_CHOICE.findall(call)]
 
 
 def _words(name: str) -> list[str]:
