@@ -21,6 +21,7 @@ from nparam_lint.ground.patterns import late_pattern
 from nparam_lint.ground.script_words import (
     CONFIG_OPTION,
     DATA_FILE,
+    LATER_SCRIPT,
     RUN_SETTING,
     SEED,
     TEST_FILE,
@@ -56,12 +57,14 @@ class ScriptRuns:
         self.called = files.not_followed
 
     def __iter__(self) -> Iterator[Evidence]:
-        """First one run of each script, those of commands that the README shows before others. One
-        run tells of all its models."""
+        """First one run of each script, those of commands that the README shows before others, and
+        last of scripts that want a checkpoint. One run tells of all its models."""
+        scripts = sorted(self.files.discovery.tree.files)
+        scripts.sort(key=lambda script: LATER_SCRIPT.search(script) is not None)
         runs = grouped(
             (
                 (number, not self.files.query.is_named_command(evidence.way.command), evidence)
-                for script in sorted(self.files.discovery.tree.files)
+                for script in scripts
                 if not (DATA_FILE.search(script) or TEST_FILE.search(script))
                 for number, evidence in self._of_script(script)
             ),
