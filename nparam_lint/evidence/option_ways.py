@@ -369,17 +369,22 @@ class OptionWays:
         """The words by which the call is reached that stands where an option has not its default,
         `else: net = Small()`, and no command gives it another value: what is called there is what
         the value is called, most likely."""
-        asked = (
-            node
-            for node in self.statements
-            if not isinstance(node, ast.If) or ast.unparse(node.body[0]) == NOT_REACHED
-        )
-        unreached = {*tested(name, [*asked])}
-        value = tail(dotted_name(self.call.func))
+        default, value = default_text(option), tail(dotted_name(self.call.func))
+        if not self.asked or default is None or keyword(option, "choices"):
+            return
+        unreached = {*tested(name, self.asked)}
         given = {self.value(name, by_option) for by_option in self.options_of_commands}
-        is_free = keyword(option, "choices") is None and value not in unreached
-        if is_free and default_text(option) in unreached and given <= unreached:
+        if default in unreached and value not in unreached and given <= unreached:
             yield words_for(option, value)
+
+    @cached_property
+    def asked(self) -> list[ast.stmt]:
+        """The statements with no conditions but those under which the call is not reached; none
+        where nothing asks for that."""
+        others = [node for node in self.statements if not isinstance(node, ast.If)]
+        conditions = (node for node in self.statements if isinstance(node, ast.If))
+        asking = [node for node in conditions if ast.unparse(node.body[0]) == NOT_REACHED]
+        return [*others, *asking] if asking else []
 
     @cached_property
     def followed(self) -> list[ast.stmt]:

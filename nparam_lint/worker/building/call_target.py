@@ -313,12 +313,13 @@ def keyword_lacking(error):
     if trace is None or not trace.tb_frame.f_code.co_flags & inspect.CO_VARKEYWORDS:
         return None, None
     code, (name,) = trace.tb_frame.f_code, error.args
+    if type(name) is not str or not name.isidentifier():
+        return None, None
     place = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS)
     given = code.co_varnames[place]
     line = linecache.getline(code.co_filename, trace.tb_lineno)
-    if type(name) is not str or not re.search(rf"\b{given}(\[|\.pop\()\W*{name}\b", line):
-        return None, None
-    return name, f"{relative(code.co_filename)}:{trace.tb_lineno}"
+    is_asked = re.search(rf"\b{given}(\[|\.pop\()\W*{name}\b", line)
+    return (name, f"{relative(code.co_filename)}:{trace.tb_lineno}") if is_asked else (None, None)
 
 
 def imported_for_types(function, name):

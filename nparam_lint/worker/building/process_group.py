@@ -9,7 +9,10 @@ def one_process(torch):
     distributed = torch.distributed
     if not distributed.is_available():
         return []
-    from torch.testing._internal.distributed.fake_pg import FakeStore
+    try:
+        from torch.testing._internal.distributed.fake_pg import FakeStore
+    except ImportError:
+        return []
 
     begin, divide = distributed.init_process_group, distributed.new_group
 
