@@ -30,6 +30,7 @@ OF_ANOTHER = "this is what "  # so begins what is said of a number that is anoth
 _SIZE_IN_NAME = late_pattern(  # of `yoloe-11m` it is another m
     r"(?<![A-Za-z0-9.])(?<!yoloe-)(?P<number>[0-9]+(?:[._p][0-9]+)?)(?P<suffix>[mMbB])(?![A-Za-z0-9])"
 )
+_OPERATIONS = late_pattern(r"flops|macs?\b|m-?adds", re.IGNORECASE)
 _OF_EXPERTS = late_pattern(r"moe|expert", re.IGNORECASE)  # beside the size of the dense model
 WITH_ITS_CLASSES = ", with the classes of its data"
 _ROUNDED = Fraction(3, 2)
@@ -307,9 +308,16 @@ def sizes_in_names(names: ModelNames, told: Iterable[StatedOutcome]) -> Iterator
     """Models that are called after a number of parameters, such as `olmo2_1M` or `7B.yml`, and have
     another. As people round it at will, no such name is wrong for certain, nor one by less than a
     half; nor that of a model whose count a text states rightly (`told`): it is of something
-    else."""
+    else, as is a number of operations in a table."""
     places = set()
+    told = [*told]
     right = {outcome.name for outcome in told if outcome.verdict == "right"}
+    operations = {
+        cell
+        for count in (outcome.count for outcome in told)
+        for head, cell in zip(count.heads, count.cells, strict=False)
+        if _OPERATIONS.search(head)
+    }
     for models in names.by_key.values():
         model = models[0]
         if model.name in right:
@@ -319,6 +327,8 @@ def sizes_in_names(names: ModelNames, told: Iterable[StatedOutcome]) -> Iterator
         if is_of_parts or not all(map(_stands_for_itself, models)):
             continue  # `CLIP-ViT-39M-Text-19M` names its parts
         match = matches[0]
+        if match[0] in operations:
+            continue
         last = re.split("[._p]", match["number"])[-1]  # of `qwen2_5_7b`
         whole = re.sub("[_p]", ".", match["number"])
         is_short = match["suffix"].lower() == "b" and re.fullmatch(r"\d\d", whole)

@@ -45,6 +45,7 @@ _NUMBER = late_pattern(r"[0-9]+(?:\.[0-9]+)?")
 _FACTOR = late_pattern(r"width|mult|scale|alpha|factor|ratio")  # parameters that take `0.75`
 _SETTING = late_pattern(r"([A-Za-z_]\w*)\s*=\s*([\w.]+)")
 _SIZE = late_pattern(r"depth|layer|width|widen|growth|cardinality|dim|channels$|^[nkls]$")
+_LETTERS = late_pattern("[A-Za-z]*")
 _VERSION = late_pattern(r"V?[0-9]{0,2}", re.IGNORECASE)
 _VERSION_WITHIN = late_pattern(r"_?[vV][0-9]{1,2}(?=_)")  # `ReXNetV1_lite`
 _LONGEST_VERSION = 3  # characters of it
@@ -92,12 +93,21 @@ def with_settings(
             (row, v, _judged(row, calls[guess, v], measured.get((guess, v)), base))
             for row, v in stated
         ]
+        # `dymn10` is another model than `mn04` and `mn10`, which agree.
+        families = {_family(row) for row, _, o in judged if o and o.verdict == "right"}
+        judged = [(row, v, o if _family(row) in families else None) for row, v, o in judged]
         agreeing = {values for _, values, o in judged if o and o.verdict == "right"}
         wrong = sum(o is not None and o.verdict == "wrong" for *_, o in judged)
         least = 1 if guess.is_named else max(_AGREEING, wrong + 1)
         if len(agreeing) >= max(least, wrong):
             known |= {id(row): outcome for row, _, outcome in judged if outcome}
     return [known.get(id(outcome), outcome) for outcome in outcomes]
+
+
+def _family(row: StatedOutcome) -> str:
+    """The letters that the name of a row begins with."""
+    match = _LETTERS.match(row.count.names[0])
+    return match[0].lower() if match else ""
 
 
 class _Definitions:
